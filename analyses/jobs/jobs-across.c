@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
 
 void jobs_across_free(struct across_open *open)
 {
@@ -33,6 +34,25 @@ struct jobs_across *jobs_across_of(struct shard *shard, struct jobs_trace *trace
 	return &trace->across[job];
 }
 
+/* ---- records ---- */
+
+void jobs_across_note(struct shard *shard, struct thread *thread, const struct record *record,
+		      const uint64_t *numbers)
+{
+	const struct executing *e = jobs_executing(shard, thread);
+	struct ordered *note = shard_note_ordered(shard, thread, record->ts, NOTE_STEP);
+	enum job_part now = jobs_part_of((enum phase)e->phase.phase);
+	bool is_known = shard_tid(thread) > 0;
+
+	note->words[0] = (uint32_t)(is_known ? shard_tid(thread) : -1);
+	note->words[1] = (uint64_t)(uintptr_t)(numbers + record->arg64);
+	note->words[2] = record->arg16 | (is_known ? NOTE_STANDS : 0);
+	memcpy(note->words + 3, e->ns, PART_UNKNOWN * sizeof(*e->ns));
+	if (now < PART_UNKNOWN && record->ts > e->phase.since) {
+		note->words[3 + now] += record->ts - e->phase.since;
+	}
+}
+
 /* ---- executions ---- */
 
 /* It is open no longer, and has not ended. */
@@ -50,6 +70,7 @@ struct jobs_step {
 	int32_t tid;
 	const uint64_t *words;
 	const struct ordered *noted;
+	struct jobs_stand stand; /* of the thread that makes it */
 };
 
 static const uint64_t *step_items(const struct job_spec *job, const struct jobs_step *step)
@@ -173,6 +194,7 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = step->key, .begin = step->ts, .tid = step->tid };
 	open->more = more = mem_alloc(sizeof(*more));
+	more->stand = step->stand;
 	more->arrival = machine->arrival;
 	more->cadence = machine->cadence;
 	labels_add_items(&more->items, &job->group, step_items(job, step));
@@ -183,10 +205,34 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 	}
 }
 
+/* How the time of the execution divides, if one thread began and ends it; NULL: it goes over
+ * threads.  What was unknown at the begin and turned out to be blocked is not of the execution. */
+static const uint64_t *parts_between(const struct across_open *open, const struct jobs_step *step,
+				     uint64_t ret_parts[PART_COUNT])
+{
+	const struct jobs_stand *began = &jobs_begun_of(open)->stand;
+	uint64_t left = step->ts - open->begin;
+
+	if (began->thread == 0 || began->thread != step->stand.thread ||
+	    began->incarnation != step->stand.incarnation) {
+		return NULL;
+	}
+	for (unsigned int part = 0; part < PART_UNKNOWN; part++) {
+		uint64_t ns = step->stand.ns[part] - began->ns[part];
+
+		ret_parts[part] = ns < left ? ns : left;
+		left -= ret_parts[part];
+	}
+	ret_parts[PART_UNKNOWN] = left;
+	return ret_parts;
+}
+
 /* It counts, if it lies in one of another job. */
 static void end_inside(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step,
 		       struct across_open *open, const struct diff_values *differences)
 {
+	uint64_t parts[PART_COUNT];
+
 	jobs_within_ended(shard, trace,
 			  &(struct jobs_inner){ .job = step->job,
 						.begin = open->begin,
@@ -195,6 +241,7 @@ static void end_inside(struct shard *shard, struct jobs_trace *trace, const stru
 						.arrival = jobs_begun_of(open)->arrival,
 						.items = &jobs_begun_of(open)->items,
 						.differences = differences,
+						.parts = parts_between(open, step, parts),
 						.noted = step->noted,
 						.begun_by = open->tid,
 						.ended_by = step->tid });
@@ -206,6 +253,7 @@ static void count_across(struct shard *shard, struct jobs_trace *trace,
 {
 	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
 	struct machine *machine = machine_of(across, jobs_at(shard, step->job), step->key);
+	uint64_t parts[PART_COUNT];
 
 	labels_items_fini(&machine->items);
 	machine->items = jobs_begun_of(open)->items;
@@ -218,6 +266,7 @@ static void count_across(struct shard *shard, struct jobs_trace *trace,
 						      .end = step->ts,
 						      .cpu = step->words[STEP_CPU],
 						      .differences = differences,
+						      .parts = parts_between(open, step, parts),
 						      .begun_by = open->tid,
 						      .ended_by = step->tid });
 	jobs_begun_of(open)->items = (struct items){ 0 };
@@ -247,8 +296,9 @@ static void end_across(struct shard *shard, struct jobs_trace *trace, const stru
 
 static void take_step(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered)
 {
-	size_t at = ordered->words[2] % MATCH_DEFINITIONS;
-	struct jobs_step step = { .job = ordered->words[2] / MATCH_DEFINITIONS,
+	uint16_t user = (uint16_t)ordered->words[2];
+	size_t at = user % MATCH_DEFINITIONS;
+	struct jobs_step step = { .job = user / MATCH_DEFINITIONS,
 				  .at = at,
 				  .ts = ordered->ts,
 				  .tid = (int32_t)ordered->words[0],
@@ -256,6 +306,11 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 				  .noted = ordered };
 	const struct job_spec *job = jobs_at(shard, step.job);
 
+	if (ordered->words[2] & NOTE_STANDS) {
+		step.stand.thread = shard_thread_number(ordered->thread);
+		step.stand.incarnation = shard_incarnation(ordered->thread);
+		memcpy(step.stand.ns, ordered->words + 3, sizeof(step.stand.ns));
+	}
 	step.key = step.words[STEP_KEY];
 	if (!pattern_has_who(&job->is->events[at].who, step.tid,
 			     across_names_of(&trace->names, step.tid)) ||
@@ -270,11 +325,14 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 }
 
 /* Any of them may have ended in what is missing. */
-static void cut_opens(struct shard *shard, struct jobs_trace *trace)
+static void cut_opens(struct shard *shard, struct jobs_trace *trace, unsigned int missing)
 {
 	for (size_t j = 0; j < trace->across_count; j++) {
 		struct list *opens = &trace->across[j].open.list;
 
+		if (!jobs_may_miss(jobs_at(shard, j), missing)) {
+			continue;
+		}
 		/* What is of a thread is cut with it (NOTE_CUT). */
 		while (jobs_at(shard, j)->is_across && opens->first) {
 			drop_begun(shard, trace, j, (struct across_open *)opens->first, CUT);
@@ -284,6 +342,33 @@ static void cut_opens(struct shard *shard, struct jobs_trace *trace)
 			((struct keyed_machine *)at)->machine.cadence = (struct cadence){ 0 };
 		}
 	}
+}
+
+void jobs_across_settle(struct shard *shard, struct jobs_trace *trace, uint64_t ts)
+{
+	if (!trace->gap.is_open || ts <= trace->gap.ts) {
+		return;
+	}
+	for (unsigned int missing = 0; missing < MISSING_KINDS; missing++) {
+		if (trace->gap.of[missing]) {
+			cut_opens(shard, trace, missing);
+		}
+	}
+	memset(&trace->gap, 0, sizeof(trace->gap));
+}
+
+/* Where traces were joined, what threads do at a time is noted behind what entities do. */
+static void miss_events(struct shard *shard, struct jobs_trace *trace,
+			const struct ordered *ordered)
+{
+	unsigned int missing = (unsigned int)ordered->words[0];
+
+	if (missing == MISSING_ANY || missing >= MISSING_KINDS) {
+		cut_opens(shard, trace, MISSING_ANY);
+		return;
+	}
+	trace->gap.ts = ordered->ts;
+	trace->gap.is_open = trace->gap.of[missing] = true;
 }
 
 void jobs_across_take(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered)
@@ -298,20 +383,22 @@ void jobs_across_take(struct shard *shard, struct jobs_trace *trace, const struc
 					  JOBS_NOTED(ordered->words[1]), ACROSS_NAME_BYTES);
 		break;
 	case NOTE_GAP:
-		cut_opens(shard, trace);
+		miss_events(shard, trace, ordered);
 		break;
 	}
 }
 
 void jobs_across_hole(struct shard *shard, void *state, uint64_t ts)
 {
-	cut_opens(shard, state);
+	jobs_across_settle(shard, state, UINT64_MAX);
+	cut_opens(shard, state, shard_is_joined(shard) ? MISSING_KERNEL : MISSING_ANY);
 }
 
 void jobs_across_window_end(struct shard *shard, void *state, uint64_t end)
 {
 	struct jobs_trace *trace = state;
 
+	jobs_across_settle(shard, trace, end);
 	for (size_t j = 0; j < trace->across_count; j++) {
 		const struct list_node *at = trace->across[j].open.list.first;
 		const struct job_spec *job = jobs_at(shard, j);
@@ -362,7 +449,10 @@ static void open_codec(struct codec *codec, struct across_open *open)
 	struct jobs_begun *more = open->more;
 
 	codec_each(codec, &open->key, &open->begin, &open->tid, &more->arrival.ts,
-		   &more->arrival.from);
+		   &more->arrival.from, &more->stand.thread, &more->stand.incarnation);
+	for (unsigned int part = 0; part < PART_UNKNOWN; part++) {
+		codec_u64(codec, &more->stand.ns[part]);
+	}
 	jobs_cadence_codec(codec, &more->cadence);
 	labels_items_codec(codec, &more->items);
 	diff_codec(codec, &more->counters);
@@ -425,7 +515,8 @@ void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_tra
 	bool has_any = trace->across;
 
 	across_names_codec(codec, &trace->names);
-	codec_each(codec, &has_any);
+	codec_each(codec, &trace->gap.ts, &trace->gap.is_open, &trace->gap.of[MISSING_BESIDE],
+		   &trace->gap.of[MISSING_KERNEL], &has_any);
 	if (!codec_check(codec, !has_any || count > 0) || !has_any) {
 		return;
 	}

@@ -50,7 +50,8 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 }
 
 /* A period tells when executions arrive, where no event does.  Those that go over threads arrive
- * when they begin, and have no parts: they need nothing but their own events. */
+ * when they begin, and have no parts: they need nothing but their own events.  Of programs' those
+ * that one thread begins and ends have parts, where the kernel's trace is joined. */
 bool jobs_needs_essential(const struct period_set *asked, const struct essential *essential)
 {
 	bool have_periods = asked && asked->jobs.count > 0, go_over = have_periods;
@@ -59,7 +60,7 @@ bool jobs_needs_essential(const struct period_set *asked, const struct essential
 		const struct job_spec *job = asked->jobs.at[j];
 
 		have_periods = job_has_period(job) || job->is_across;
-		go_over &= job->is_across;
+		go_over &= job->is_across && !jobs_has_parts(asked, job);
 	}
 	return !have_periods || (!go_over && !(essential->columns[TOTALS] & COLUMN(SKIPPED)));
 }
@@ -99,7 +100,8 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
-		if (job->is_across && (table == PARTS || table == THREADS || table == PROCESSES)) {
+		if (job->is_across && (table == THREADS || table == PROCESSES ||
+				       (table == PARTS && !jobs_has_parts(asked, job)))) {
 			continue; /* it is of no thread */
 		}
 		if (job->is_joined && table == BY_JOB &&

@@ -211,13 +211,17 @@ static void note_worst(struct shard *shard, const struct jobs_ended *ended, uint
 	}
 }
 
-/* What belongs to a thread; executions that go over threads have no such figures. */
+/* What belongs to a thread.  One that may go over threads has parts where one thread began and
+ * ended it, and no row of that. */
 static void add_of_thread(struct shard *shard, const struct jobs_ended *ended, uint64_t response)
 {
 	uint64_t *row = parts_row(shard, ended->job, &ended->machine->items);
 
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		column_add(row, part, ended->parts[part]);
+	}
+	if (jobs_at(shard, ended->job)->is_across) {
+		return;
 	}
 	row = ended->thread ? shard_thread_row(ended->shard, ended->thread, THREADS)
 			    : shard_thread_row_of(shard, ended->number, THREADS);
@@ -483,6 +487,7 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 	uint64_t *totals;
 
 	trace->release.jobs = jobs_asked(shard);
+	jobs_across_settle(shard, trace, ordered->ts);
 	if (ordered->kind == NOTE_LABEL) {
 		totals = shard_trace_row(shard, TOTALS);
 		totals[ALL_FORGOTTEN] +=

@@ -46,6 +46,9 @@ bool jobs_accepts(const struct untrusted_record *untrusted)
 	switch (record->kind) {
 	case OWN_STEP:
 		return is_definition && accepts_step(untrusted, asked->jobs.at[job], at);
+	case OWN_STEP_OF:
+		return !untrusted->has_current && is_definition &&
+		       accepts_step(untrusted, asked->jobs.at[job], at);
 	case OWN_NAME:
 		return untrusted->count >= STEP_NAME_WORDS;
 	case OWN_MATCH:
@@ -106,6 +109,9 @@ void jobs_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 	thread_phase_codec(codec, &e->phase);
 	codec_each(codec, &e->slept, &e->tid, &e->serial, &has_machines);
+	for (unsigned int part = 0; part < PART_COUNT; part++) {
+		codec_u64(codec, &e->ns[part]);
+	}
 	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
 		return;
 	}

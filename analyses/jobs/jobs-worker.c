@@ -126,7 +126,10 @@ void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_o
 	jobs->is_known = false; /* whether there are expiries at all is looked up again */
 	emit_of_cpu(worker, ts, OWN_LOST)->arg32 = !worker_has_event(worker, "sched_switch");
 	if (has_across(worker_periods(worker), false)) {
-		(void)worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_GAP);
+		worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_GAP)->arg32 =
+			worker_is_beside(worker)   ? MISSING_BESIDE
+			: worker_is_joined(worker) ? MISSING_KERNEL
+						   : MISSING_ANY;
 	}
 }
 
@@ -258,6 +261,19 @@ static const struct need name_needs[] = {
 	{ "sched_process_exec", { "@filename", "tid" }, on_named_exec, 0 },
 };
 
+/* In joined traces it is a record of the thread, whose parts are known where it is. */
+static struct record *step_record(struct worker *worker, uint64_t ts, int64_t thread)
+{
+	struct record *record;
+
+	if (worker_is_joined(worker)) {
+		return worker_emit(worker, ts, thread, OWN_STEP_OF);
+	}
+	record = worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_STEP);
+	note_whose(worker, record, thread);
+	return record;
+}
+
 /* The event that meets definition @user, of thread @tid or the current one. */
 static void emit_step(struct worker *worker, const struct trace_event *event, uint32_t user,
 		      int32_t tid)
@@ -272,6 +288,7 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 	int64_t thread = by_field ? tid : worker_thread_of(worker, event, &fields->running);
 	struct record *record;
 	size_t count;
+	uint64_t where;
 
 	if (!job_key(job, at, &of, &words[STEP_KEY])) {
 		return;
@@ -289,10 +306,10 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 		count += labels_put_items(words + count, &asked->labels, &job->looked,
 					  fields->looked, &of);
 	}
-	record = worker_emit_entity(worker, event->ts, ENTITY_ACROSS, OWN_STEP);
+	where = worker_numbers(worker, words, count);
+	record = step_record(worker, event->ts, thread);
 	record->arg16 = (uint16_t)user;
-	record->arg64 = worker_numbers(worker, words, count);
-	note_whose(worker, record, thread);
+	record->arg64 = where;
 }
 
 /* @user: the job and its definition, as in arg16 of the record. */
@@ -341,17 +358,13 @@ static void on_label(struct worker *worker, void *state, const struct trace_even
 	labels_note(worker, event, user, ENTITY_LABELS, OWN_LABEL);
 }
 
-/* Whether some job is of events of a kernel, whose names have no colon. */
+/* Whether some job is of events of a kernel. */
 static bool has_of_kernel(const struct period_set *asked)
 {
 	bool any = false;
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
-		const struct expression *is = asked->jobs.at[j]->is;
-
-		for (size_t d = 0; d < is->event_count; d++) {
-			any |= !strchr(is->events[d].event, ':');
-		}
+		any |= asked->jobs.at[j]->of_kernel;
 	}
 	return any;
 }
@@ -361,7 +374,7 @@ static bool has_of_kernel(const struct period_set *asked)
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 {
 	size_t count = 0;
-	bool has_labels = false, has_kernel = has_of_kernel(asked);
+	bool has_labels = false, has_kernel = asked && (asked->with_kernel || has_of_kernel(asked));
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		count += asked->jobs.at[j]->is->event_count;

@@ -13,32 +13,22 @@ extern const struct analysis analysis_jobs;
 
 /* ---- phases ---- */
 
-static enum job_part part_of(enum phase phase)
-{
-	static const uint8_t parts[PHASES] = {
-		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
-		[PHASE_RUNNING] = PART_RUNNING, [PHASE_BLOCKED] = PART_BLOCKED,
-		[PHASE_WAIT] = PART_WAITING,    [PHASE_PREEMPTED] = PART_PREEMPTED,
-		[PHASE_DEAD] = PART_UNKNOWN,
-	};
-
-	assert(phase < PHASES);
-	return parts[phase];
-}
-
 /* Adds the time of the phase up to @ts to the execution. */
 static void add_part(struct machine *machine, uint64_t since, uint64_t ts, enum phase phase)
 {
 	uint64_t begin = since > machine->begin ? since : machine->begin;
 
 	if (machine->next > 0 && ts > begin) {
-		machine->ns[part_of(phase)] += ts - begin;
+		machine->ns[jobs_part_of(phase)] += ts - begin;
 	}
 }
 
 /* A phase that began at @since has ended; it was in fact @was. */
 static void add_parts(struct shard *shard, struct executing *e, uint64_t since, enum phase was)
 {
+	if (e->phase.since > since) {
+		e->ns[jobs_part_of(was)] += e->phase.since - since;
+	}
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		add_part(&e->machines[j], since, e->phase.since, was);
 	}
@@ -228,6 +218,13 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 {
 	struct executing *e = jobs_executing(shard, thread);
 
+	if (record->kind == OWN_STEP_OF) {
+		if (shard_tid(thread) > 0) {
+			note_tid(shard, thread, e, record->ts);
+		}
+		jobs_across_note(shard, thread, record, numbers);
+		return;
+	}
 	if (record->kind >= OWN_SET) {
 		on_entity_record(shard, record, numbers, thread);
 		return;
@@ -310,7 +307,14 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 /* In the gap, executions may have ended. */
 static void cut(struct shard *shard, struct thread *thread, const struct executing *e, uint64_t ts)
 {
+	unsigned int what = !shard_is_joined(shard)         ? MISSING_ANY
+			    : shard_source_is_beside(shard) ? MISSING_BESIDE
+							    : MISSING_KERNEL;
+
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
+		if (!jobs_may_miss(jobs_at(shard, j), what)) {
+			continue;
+		}
 		e->machines[j].is_doubted = true;
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;

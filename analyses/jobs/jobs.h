@@ -61,6 +61,19 @@ enum job_part {
 	PART_COUNT
 };
 
+static inline enum job_part jobs_part_of(enum phase phase)
+{
+	static const uint8_t parts[PHASES] = {
+		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
+		[PHASE_RUNNING] = PART_RUNNING, [PHASE_BLOCKED] = PART_BLOCKED,
+		[PHASE_WAIT] = PART_WAITING,    [PHASE_PREEMPTED] = PART_PREEMPTED,
+		[PHASE_DEAD] = PART_UNKNOWN,
+	};
+
+	assert(phase < PHASES);
+	return parts[phase];
+}
+
 /* ---- records: jobs-worker.c makes them ---- */
 
 enum {
@@ -78,8 +91,14 @@ enum {
 	/* Of another one, if jobs go over threads. */
 	OWN_STEP, /* the event, which is about thread arg32, meets definition arg16; words: below */
 	OWN_NAME, /* thread arg32 is called as the words say, STEP_NAME_WORDS of them */
-	OWN_GAP,  /* events are missing */
+	OWN_GAP,  /* events are missing; arg32: of which jobs */
+	/* The same as OWN_STEP, of a thread: traces were joined, and its parts count. */
+	OWN_STEP_OF,
 };
+
+/* What is missing where traces were joined: of one that is not the kernel's, or of the kernel's.
+ * Jobs that name no such event have all that they need. */
+enum { MISSING_ANY, MISSING_BESIDE, MISSING_KERNEL, MISSING_KINDS };
 
 #define ENTITY_LABELS (UINT64_MAX - 1) /* no CPU has this number */
 #define ENTITY_ACROSS (UINT64_MAX - 2)
@@ -196,8 +215,9 @@ struct machine {
 
 struct executing {
 	struct thread_phase phase;
-	uint64_t slept; /* when its last sleep ended; 0: none did */
-	int32_t tid;    /* 0: not noted yet */
+	uint64_t slept;          /* when its last sleep ended; 0: none did */
+	uint64_t ns[PART_COUNT]; /* of all its phases that have ended */
+	int32_t tid;             /* 0: not noted yet */
 	/* Of on_ordered only: its number among those with executions that others lie in; 0: none.
 	 */
 	uint64_t serial;
@@ -208,6 +228,19 @@ struct executing {
 static inline struct executing *jobs_executing(struct shard *shard, struct thread *thread)
 {
 	return shard_thread_state(shard, thread);
+}
+
+/* Whether executions that may go over threads have parts, where one thread begins and ends them. */
+static inline bool jobs_has_parts(const struct period_set *asked, const struct job_spec *job)
+{
+	return job->of_programs && asked->with_kernel;
+}
+
+/* Whether what is missing, MISSING_..., may be of the job. */
+static inline bool jobs_may_miss(const struct job_spec *job, unsigned int missing)
+{
+	return missing == MISSING_BESIDE ? job->of_programs
+					 : missing != MISSING_KERNEL || job->of_kernel;
 }
 
 /* Whether some job lies in another one. */
@@ -263,7 +296,9 @@ enum {
 	/* Of one entity. */
 	NOTE_LABEL, /* the source of the label, and where the words of its record are */
 	/* Of another one. */
-	NOTE_STEP, /* arg16 and arg32 of the record, and where its words are */
+	/* arg16 and arg32 of the record, and where its words are; if it is of a thread, its parts
+	 * up to then */
+	NOTE_STEP,
 	NOTE_NAME, /* tid, and where the name is */
 	NOTE_GAP,
 };
@@ -272,10 +307,22 @@ enum {
 #define BEGIN_DOUBTED 1 /* events are missing */
 #define BEGIN_AGAIN   2 /* others would have begun */
 
+/* NOTE_STEP, in words[2]: it is of a thread, whose parts are in words[3] and behind. */
+#define NOTE_STANDS 0x10000
+
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
+
+/* How the time of a thread has divided up to an event; what is in none of these is unknown.  A
+ * wake-up may show later that what was unknown then was blocked. */
+struct jobs_stand {
+	int64_t thread; /* shard_thread_number(); 0: of an unknown one */
+	uint32_t incarnation;
+	uint64_t ns[PART_UNKNOWN];
+};
 
 /* What an open execution has beside struct across_open. */
 struct jobs_begun {
+	struct jobs_stand stand; /* of who began it */
 	struct arrival arrival;
 	struct cadence cadence;
 	struct items items;
@@ -320,6 +367,11 @@ struct jobs_trace {
 	struct list held;
 	uint64_t held_number;
 	uint64_t serial; /* the last one of a thread */
+	/* Joined traces: events are missing behind what came at `ts`. */
+	struct {
+		uint64_t ts;
+		bool is_open, of[MISSING_KINDS];
+	} gap;
 };
 
 /* ---- jobs-count.c: figures ---- */
@@ -421,7 +473,12 @@ void jobs_within_checkpoint(const struct checkpoint *checkpoint, struct jobs_tra
 struct jobs_across *jobs_across_of(struct shard *shard, struct jobs_trace *trace, size_t job);
 void jobs_across_free(struct across_open *open);
 
+/* A step of an execution, of which the thread makes it (OWN_STEP_OF). */
+void jobs_across_note(struct shard *shard, struct thread *thread, const struct record *record,
+		      const uint64_t *numbers);
 void jobs_across_take(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered);
+/* Time goes on to @ts: what a gap before that cuts is cut. */
+void jobs_across_settle(struct shard *shard, struct jobs_trace *trace, uint64_t ts);
 /* The analysis' on_ordered_hole() and on_ordered_window_end(). */
 void jobs_across_hole(struct shard *shard, void *state, uint64_t ts);
 void jobs_across_window_end(struct shard *shard, void *state, uint64_t end);

@@ -118,7 +118,7 @@ static int read_info(const struct live_trace *trace, const uint8_t *bytes, uint6
 	do {
 		r = packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
 				     PACKET_BYTES_MAX, info, err);
-	} while (r == -EXDEV && trace_ignore_uuid(trace->trace));
+	} while (r == -EXDEV && trace_part_ignore_uuid(trace->trace, 0));
 	return r;
 }
 
@@ -386,7 +386,7 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 	stream->name = mem_strdup(announced->channel);
 	stream->heard = now_monotonic_ns();
 	if (stream->trace->trace) {
-		stream->stream = stream_new(stream->trace->trace, stream->name);
+		stream->stream = stream_new(stream->trace->trace, 0, stream->name);
 	}
 	*vec_push(&session->streams) = stream;
 	account_take(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_STREAM_BYTES);

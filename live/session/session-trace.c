@@ -381,7 +381,7 @@ static void open_streams(struct live_trace *trace)
 		struct live_stream *stream = session->streams.at[i];
 
 		if (stream->trace == trace && !stream->stream) {
-			stream->stream = stream_new(trace->trace, stream->name);
+			stream->stream = stream_new(trace->trace, 0, stream->name);
 		}
 	}
 }

@@ -27,6 +27,7 @@
 #include "rollup/rollup.h"
 #include "run/captured.h"
 #include "run/check-names.h"
+#include "run/joined.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
@@ -41,6 +42,7 @@ struct analyze {
 	const struct options *options;
 	struct options usual;        /* the same with the analyses that are usual for the traces */
 	struct recorded_paths paths; /* all traces */
+	recorded_ones ones;          /* of them, those that are read as one */
 	bool has_all;                /* that the user named */
 	struct output *output;
 	struct actions *actions; /* triggers; NULL: none */
@@ -283,9 +285,9 @@ static void note_failure(struct analyze *a)
 	output_warning(a->output, NULL, &warning);
 }
 
-static int analyze_one(struct analyze *a, struct engine_config *config,
-		       const struct recorded_path *path)
+static int analyze_one(struct analyze *a, struct engine_config *config, size_t number)
 {
+	const struct recorded_path *path = &a->paths.at.at[number];
 	struct recorded_run run = {
 		.user = a,
 		.chunk_bytes = config->chunk_bytes,
@@ -293,6 +295,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.stop = &run_stop,
 		.on_stop = on_stop,
 		.session = &a->session,
+		.joined = joined_with(&a->ones, number),
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
@@ -337,7 +340,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 /* With --state the trace goes on later, and with it its metadata: then it is only a warning. */
 static bool check_names(struct analyze *a, const struct recorded_paths *paths)
 {
-	int r = run_check_names(a->options, a->actions, paths, &a->err);
+	int r = run_check_names(a->options, a->actions, paths, &a->ones, &a->err);
 
 	if (r == 0) {
 		return true;
@@ -364,10 +367,13 @@ static bool find_traces(struct analyze *a)
 static int analyze_all(struct analyze *a, struct engine_config *config)
 {
 	const struct recorded_paths *paths = &a->paths;
-	bool is_refused = !check_names(a, paths), *alike = NULL;
+	bool is_refused, *alike = NULL;
 	int failed = a->has_all ? 0 : EXIT_FAILED;
 
 	a->session.given = paths;
+	joined_find(a->options, paths, &a->ones);
+	a->usual.periods.with_kernel = a->ones.count > 0;
+	is_refused = !check_names(a, paths);
 	if (!is_refused && a->output->is_text) {
 		alike = run_find_alike(paths);
 	}
@@ -377,11 +383,11 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			a->summary.is_interrupted = true;
 		} else if (run_stop) {
 			break; /* the output cannot be written */
-		} else {
+		} else if (!recorded_joined(&a->ones, paths->at.at[i].name)) {
 			int r;
 
 			a->tells_path = alike && alike[i];
-			r = analyze_one(a, config, &paths->at.at[i]);
+			r = analyze_one(a, config, i);
 			failed = r < 0 ? EXIT_FAILED : failed;
 			a->summary.is_interrupted |= r == -EINTR;
 		}
@@ -443,6 +449,7 @@ static void free_traces(struct analyze *a)
 	checkpoint_file_free(a->checkpoint_file);
 	output_trace_fini(&a->identity);
 	recorded_session_fini(&a->session);
+	recorded_ones_fini(&a->ones);
 	recorded_paths_fini(&a->paths);
 }
 

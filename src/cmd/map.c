@@ -174,7 +174,7 @@ static int map_all(struct map_run *m)
 			status = EXIT_FAILED;
 		}
 	}
-	r = run_check_names(m->options, NULL, &paths, &m->err);
+	r = run_check_names(m->options, NULL, &paths, NULL, &m->err);
 	if (r < 0) {
 		say("%s", m->err.text);
 		recorded_paths_fini(&paths);

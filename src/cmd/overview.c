@@ -311,7 +311,7 @@ static int overview_all(const struct options *options, struct output *output)
 	int status = find_units(options, &paths, &units);
 	struct err err;
 
-	if (run_check_names(options, NULL, &paths, &err) < 0) {
+	if (run_check_names(options, NULL, &paths, NULL, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {

@@ -12,12 +12,14 @@
 #pragma once
 
 #include "base/account.h"
+#include "ctf/plan/plan.h"
 #include "engine/engine.h"
 #include "engine/pool.h"
 #include "engine/stream.h"
 #include "engine/trace.h"
 
 struct chunk_job;
+struct metadata_join;
 struct metadata_stream;
 struct plan_builder;
 
@@ -35,10 +37,18 @@ struct engine {
 
 bool engine_must_pause(const struct engine *engine);
 
+/* A trace, or one of those that were joined. */
+struct trace_part {
+	struct metadata_stream *metadata;
+	uint32_t notes_said; /* of the metadata */
+	bool ignores_uuid;
+};
+
 struct trace {
 	struct engine *engine;
 	void *user;
-	struct metadata_stream *metadata;
+	VEC(struct trace_part) parts; /* one, unless traces were joined; then the kernel's first */
+	struct metadata_join *join;   /* NULL: there is one part */
 	VEC(struct metadata_stream *) old_metadata; /* plans in flight point into them */
 	struct plan_builder *builder;
 	VEC(struct plan_builder *) old_builders;
@@ -48,9 +58,7 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
-	uint32_t notes_said; /* of the metadata */
-	uint32_t classes;    /* of events that the account has */
-	bool ignores_uuid;
+	uint32_t classes;      /* of events that the account has */
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */
 	uint64_t unfetched;    /* the same, unless the next connection announces them again */
@@ -66,6 +74,7 @@ struct trace {
 
 struct stream {
 	struct trace *trace;
+	uint32_t part;                /* of the trace */
 	struct merger_stream *merger; /* NULL: another stream continues this one */
 	char *name;
 	uint64_t submitted;        /* chunks: the seq of the next one */
@@ -93,6 +102,12 @@ struct stream {
 	uint64_t final_lost; /* packets after the last one that were lost as it ended, and stay lost
 			      */
 };
+
+/* That its packets are read by; NULL: the metadata comes again. */
+static inline struct plan *stream_plan(const struct stream *stream)
+{
+	return stream->trace->plan ? plan_part(stream->trace->plan, stream->part) : NULL;
+}
 
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */
 bool engine_reap(struct engine *engine, bool wait);

@@ -14,12 +14,13 @@
 #include "engine/warn.h"
 #include "kernel/task-state.h"
 
-struct stream *stream_new(struct trace *trace, const char *name)
+struct stream *stream_new(struct trace *trace, uint32_t part, const char *name)
 {
 	struct stream *stream = mem_alloc(sizeof(*stream));
 
 	assert(!trace->has_finished);
 	stream->trace = trace;
+	stream->part = part;
 	stream->name = mem_strdup(name);
 	stream->merger = merger_stream_new(trace->merger);
 	*vec_push(&trace->streams) = stream;
@@ -37,7 +38,8 @@ static bool has_switches(const struct stream *stream, const struct plan_stream *
 {
 	const struct setup *setup = &stream->trace->engine->setup;
 
-	return (setup->uses_threads ||
+	return stream->part == 0 &&
+	       (setup->uses_threads ||
 		(setup->follows_rt && task_state_is_rt(stream->trace->plan->metadata))) &&
 	       (class->lead_mask >> REQUEST_SWITCH & 1);
 }
@@ -137,6 +139,7 @@ static void identify(struct stream *stream, const struct packet_info *info, uint
 		.has_switches = has_switches(stream, info->stream),
 		.misses_start = info->seq_num != UINT64_MAX && info->seq_num > 0,
 		.begin = begin,
+		.is_beside = stream->part > 0,
 	};
 
 	assert(stream->submitted == 0);
@@ -184,7 +187,7 @@ static void new_chunk(struct stream *stream, const struct stream_input *input, u
 	job->exporter = engine->config.exporter;
 	job->number = merger_stream_number(stream->merger);
 	job->job.is_timed = engine->config.stats != NULL;
-	job->chunk.plan = plan_ref(stream->trace->plan);
+	job->chunk.plan = plan_ref(stream_plan(stream));
 	job->chunk.fd = input->fd;
 	job->chunk.mapped = input->mapped;
 	job->chunk.has_switches = identity->has_switches;
@@ -389,7 +392,7 @@ static void place_clock(const struct stream *stream, const struct packet_info *i
 		return;
 	}
 	trace->is_placed = true;
-	if (clock_place(trace->plan->metadata, info->stream->clock, info->begin, &seconds)) {
+	if (clock_place(stream_plan(stream)->of, info->stream->clock, info->begin, &seconds)) {
 		warn_trace(trace, stream, -1, "times", CLOCK_PLACED_TEXT, seconds);
 	}
 }
@@ -461,7 +464,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		packet.retained->begin = packet.begin;
 		packet.retained->end = packet.end == PACKET_END_UNKNOWN ? UINT64_MAX : packet.end;
 	}
-	if (stream->filling && (stream->filling->chunk.plan != stream->trace->plan ||
+	if (stream->filling && (stream->filling->chunk.plan != stream_plan(stream) ||
 				packet.begin - packet.floor > HOLE_NS)) {
 		(void)stream_flush(stream); /* no hole lies within a chunk */
 	}
@@ -526,14 +529,13 @@ bool stream_flush(struct stream *stream)
 
 void stream_known(struct stream *stream, uint64_t cycles)
 {
+	const struct plan *plan = stream_plan(stream);
 	struct clock clock;
-	const struct clock_class *class = NULL;
 
-	if (!stream->trace->plan || stream->trace->plan->stream_count == 0) {
+	if (!plan || plan->stream_count == 0) {
 		return;
 	}
-	class = stream->trace->plan->streams[0].clock;
-	clock_init(&clock, class);
+	clock_init(&clock, plan->streams[0].clock);
 	(void)stream_flush(stream);
 	report_known(stream, clock_ns(&clock, cycles));
 }

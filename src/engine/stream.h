@@ -39,8 +39,9 @@ struct packet_info;
 struct stream;
 struct trace;
 
-/* @name is for warnings (a channel or file name); it is copied. */
-struct stream *stream_new(struct trace *trace, const char *name);
+/* @part: of the trace, 0 unless traces were joined.  @name is for warnings (a channel or file
+ * name); it is copied. */
+struct stream *stream_new(struct trace *trace, uint32_t part, const char *name);
 
 /*
  * Adds the next packet, with its header and context in @info.  Live: @bytes has the content, and

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "ctf/metadata/join.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
@@ -61,15 +62,22 @@ static void wait_for_job(void *user)
 	(void)engine_reap(trace->engine, true);
 }
 
+static struct metadata_stream *new_part(const struct trace *trace)
+{
+	struct metadata_stream *metadata = metadata_stream_new();
+
+	metadata_stream_count(metadata, trace->engine->config.account);
+	return metadata;
+}
+
 static void new_metadata(struct trace *trace)
 {
 	struct engine *engine = trace->engine;
 
-	trace->metadata = metadata_stream_new();
-	metadata_stream_count(trace->metadata, engine->config.account);
+	trace->parts.at[0].metadata = new_part(trace);
 	trace->builder =
-		plan_builder_new(metadata_stream_arena(trace->metadata), engine->setup.requests,
-				 engine->setup.request_count, false);
+		plan_builder_new(metadata_stream_arena(trace->parts.at[0].metadata),
+				 engine->setup.requests, engine->setup.request_count, false);
 	plan_builder_rename(trace->builder, &perf_names);
 }
 
@@ -96,6 +104,7 @@ struct trace *trace_new(struct engine *engine, void *user)
 	trace->user = user;
 	host.user = trace;
 	trace->merger = merger_new(&engine->setup, &host);
+	*vec_push(&trace->parts) = (struct trace_part){ 0 };
 	new_metadata(trace);
 	assert(trace->merger && trace->builder);
 	*vec_push(&engine->traces) = trace;
@@ -154,7 +163,11 @@ void trace_free(struct trace *trace)
 	plan_unref(trace->plan);
 	plan_unref(trace->former_plan);
 	plan_builder_free(trace->builder);
-	metadata_stream_free(trace->metadata);
+	metadata_join_free(trace->join);
+	VEC_EACH(&trace->parts, part) {
+		metadata_stream_free(part->metadata);
+	}
+	vec_fini(&trace->parts);
 	assert(trace->old_metadata.count == trace->old_builders.count);
 	for (size_t i = 0; i < trace->old_metadata.count; i++) {
 		plan_builder_free(trace->old_builders.at[i]);
@@ -179,31 +192,33 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside)
 /* What is wrong in the metadata, each once, also when all of it comes again. */
 void trace_warn_notes(struct trace *trace)
 {
-	const struct metadata_notes *notes = metadata_stream_types(trace->metadata)->notes;
-	const struct metadata_note *note = notes ? notes->first : NULL;
+	VEC_EACH(&trace->parts, part) {
+		const struct metadata_notes *notes = metadata_stream_types(part->metadata)->notes;
+		const struct metadata_note *note = notes ? notes->first : NULL;
 
-	for (uint32_t i = 0; note; note = note->next, i++) {
-		if (i >= trace->notes_said) {
-			warn_trace(trace, NULL, -1, "metadata", "%s", note->text);
-			trace->notes_said = i + 1;
+		for (uint32_t i = 0; note; note = note->next, i++) {
+			if (i >= part->notes_said) {
+				warn_trace(trace, NULL, -1, "metadata", "%s", note->text);
+				part->notes_said = i + 1;
+			}
 		}
 	}
 }
 
-bool trace_ignore_uuid(struct trace *trace)
+bool trace_part_ignore_uuid(struct trace *trace, uint32_t part)
 {
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		const struct stream *stream = trace->streams.at[i];
 
-		if (stream->has_packet && !stream->is_away) {
+		if (stream->has_packet && !stream->is_away && stream->part == part) {
 			return false;
 		}
 	}
 	if (trace->in_flight > 0) {
 		return false; /* workers read the plan */
 	}
-	trace->ignores_uuid = true;
-	plan_ignore_uuid(trace->builder, trace->plan);
+	trace->parts.at[part].ignores_uuid = true;
+	plan_ignore_uuid(trace->builder, plan_part(trace->plan, part));
 	trace_warn_notes(trace);
 	return true;
 }
@@ -218,15 +233,37 @@ static void count_classes(struct trace *trace, uint32_t count)
 	}
 }
 
+/* Of all parts.  NULL: that of one has not come. */
+static int all_types(struct trace *trace, const struct metadata **ret, struct err *err)
+{
+	VEC_EACH(&trace->parts, part) {
+		if (!metadata_stream_types(part->metadata)->has_trace) {
+			*ret = NULL;
+			return 0;
+		}
+	}
+	*ret = metadata_stream_types(trace->parts.at[0].metadata);
+	if (trace->parts.count == 1) {
+		return 0;
+	}
+	if (!trace->join) {
+		trace->join = metadata_join_new();
+		VEC_EACH(&trace->parts, part) {
+			metadata_join_add(trace->join, metadata_stream_types(part->metadata));
+		}
+	}
+	return metadata_join_update(trace->join, ret, err);
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
-	const struct metadata *types = metadata_stream_types(trace->metadata);
-	const struct env_entry *domain = metadata_env(types, "domain");
+	const struct metadata *types;
+	const struct env_entry *domain;
 	struct plan *plan;
-	int r;
+	int r = all_types(trace, &types, err);
 
-	if (!types->has_trace) {
-		return 0;
+	if (r < 0 || !types) {
+		return r;
 	}
 	r = plan_build(trace->builder, types, &plan, err);
 	if (r == 0 && trace->is_restored) {
@@ -238,44 +275,61 @@ static int replan(struct trace *trace, struct err *err)
 	if (r < 0) {
 		return r;
 	}
-	if (trace->ignores_uuid) {
-		plan_ignore_uuid(trace->builder, plan);
+	for (uint32_t i = 0; i < trace->parts.count; i++) {
+		if (trace->parts.at[i].ignores_uuid) {
+			plan_ignore_uuid(trace->builder, plan_part(plan, i));
+		}
 	}
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
 	count_classes(trace, plan->class_count);
 	trace_warn_notes(trace);
+	domain = metadata_env(types, "domain");
 	merger_set_domain(trace->merger, domain ? domain->text : NULL,
 			  metadata_other_tracer(types));
 	return 0;
 }
 
-int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
-		   struct err *err)
+uint32_t trace_add_part(struct trace *trace)
 {
-	int r = metadata_stream_feed(trace->metadata, bytes, len, err);
+	assert(!trace->plan && !trace->join);
+	*vec_push(&trace->parts) = (struct trace_part){ .metadata = new_part(trace) };
+	return (uint32_t)trace->parts.count - 1;
+}
+
+int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
+			bool is_last, struct err *err)
+{
+	struct metadata_stream *metadata = trace->parts.at[part].metadata;
+	int r = metadata_stream_feed(metadata, bytes, len, err);
 
 	if (r < 0) {
 		return r;
 	}
 	if (is_last) {
-		r = metadata_stream_finish(trace->metadata, err);
+		r = metadata_stream_finish(metadata, err);
 		if (r < 0) {
 			return r;
 		}
-		if (!metadata_stream_types(trace->metadata)->has_trace) {
+		if (!metadata_stream_types(metadata)->has_trace) {
 			return err_raise(err, -EINVAL, "metadata has no trace block");
 		}
 	}
 	return replan(trace, err);
 }
 
+int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
+		   struct err *err)
+{
+	return trace_part_metadata(trace, 0, bytes, len, is_last, err);
+}
+
 void trace_metadata_forget(struct trace *trace)
 {
 	if (!trace->plan && trace->in_flight == 0) {
 		plan_builder_free(trace->builder);
-		metadata_stream_free(trace->metadata);
+		metadata_stream_free(trace->parts.at[0].metadata);
 		new_metadata(trace);
 	}
 }
@@ -288,7 +342,7 @@ void trace_announced_again(struct trace *trace)
 
 void trace_metadata_restart(struct trace *trace)
 {
-	*vec_push(&trace->old_metadata) = trace->metadata;
+	*vec_push(&trace->old_metadata) = trace->parts.at[0].metadata;
 	*vec_push(&trace->old_builders) = trace->builder;
 	if (trace->plan) {
 		plan_unref(trace->former_plan);
@@ -302,6 +356,11 @@ void trace_metadata_restart(struct trace *trace)
 const struct plan *trace_plan(const struct trace *trace)
 {
 	return trace->plan;
+}
+
+const struct plan *trace_part_plan(const struct trace *trace, uint32_t part)
+{
+	return trace->plan ? plan_part(trace->plan, part) : NULL;
 }
 
 const struct plan *trace_last_plan(const struct trace *trace)
@@ -328,7 +387,7 @@ bool trace_has_had(const struct trace *trace, const struct stream *stream, const
 
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 {
-	const struct metadata *types = metadata_stream_types(trace->metadata);
+	const struct metadata *types = metadata_stream_types(trace->parts.at[0].metadata);
 
 	if (types->has_uuid) {
 		memcpy(ret_uuid, types->uuid, 16);
@@ -343,12 +402,12 @@ void trace_set_live(struct trace *trace)
 
 bool trace_metadata_is_whole(const struct trace *trace, struct err *ret_err)
 {
-	return metadata_stream_end(trace->metadata, ret_err) == 0;
+	return metadata_stream_end(trace->parts.at[0].metadata, ret_err) == 0;
 }
 
 bool trace_metadata_ends_packet(const struct trace *trace)
 {
-	return metadata_stream_ends_packet(trace->metadata);
+	return metadata_stream_ends_packet(trace->parts.at[0].metadata);
 }
 
 void trace_lose(struct trace *trace, uint64_t packets)

@@ -45,6 +45,18 @@ void trace_free(struct trace *trace);
 int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
 		   struct err *err);
 
+/*
+ * Traces that are one: another one is joined to it, before either has metadata.  The first is the
+ * kernel's.  Returns the number of the part, for the next three; the first is 0.
+ */
+uint32_t trace_add_part(struct trace *trace);
+int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
+			bool is_last, struct err *err);
+/* NULL until the metadata of all parts has a trace block. */
+const struct plan *trace_part_plan(const struct trace *trace, uint32_t part);
+/* The packets have another UUID than the metadata.  False: packets with its UUID came. */
+bool trace_part_ignore_uuid(struct trace *trace, uint32_t part);
+
 /* Says what is noted of the metadata, each once. */
 void trace_warn_notes(struct trace *trace);
 
@@ -62,8 +74,6 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside);
 
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
-/* The packets have another UUID than the metadata.  False: packets with its UUID came. */
-bool trace_ignore_uuid(struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
 /* Packets come from a relay: those of a stream that is never identified count as lost. */

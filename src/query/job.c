@@ -80,6 +80,8 @@ static int resolve(struct job_spec *job, const struct label_set *labels, struct 
 	for (size_t i = 0; i < is->event_count; i++) {
 		job->is_across |= is->events[i].who.count > 0;
 		job->has_names |= is->events[i].who.has_names;
+		job->of_programs |= definition_is_of_program(&is->events[i]);
+		job->of_kernel |= !definition_is_of_program(&is->events[i]);
 	}
 	job->within = -1;
 	job->has_keys = is->links[0].has_keys;

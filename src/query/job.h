@@ -30,20 +30,21 @@ struct job_event {
 };
 
 struct job_spec {
-	struct expression *is; /* its events are the pattern */
-	bool is_across;        /* it goes over threads: it has @WHO or "by" */
-	bool has_keys;         /* "by" */
-	bool by_process;       /* which are of a process: by is not global */
-	bool has_names;        /* a @WHO has names */
-	char *text;            /* the user's, with a name */
-	char *pattern;         /* of it the pattern or model */
-	const char *name;      /* in `is` */
-	const char *model;     /* the model that it is from; NULL: none */
-	bool is_left_out;      /* no trace has it (query/names.h) */
-	int within;            /* index of the job that it lies in, a smaller one; -1: none */
-	bool is_around;        /* another one lies in it */
-	bool is_around_any;    /* one that is: */
-	bool is_joined;        /* `within`, and one of the two goes over threads: any thread's do */
+	struct expression *is;       /* its events are the pattern */
+	bool is_across;              /* it goes over threads: it has @WHO or "by" */
+	bool has_keys;               /* "by" */
+	bool by_process;             /* which are of a process: by is not global */
+	bool has_names;              /* a @WHO has names */
+	bool of_kernel, of_programs; /* some of its events are: names of programs' have a colon */
+	char *text;                  /* the user's, with a name */
+	char *pattern;               /* of it the pattern or model */
+	const char *name;            /* in `is` */
+	const char *model;           /* the model that it is from; NULL: none */
+	bool is_left_out;            /* no trace has it (query/names.h) */
+	int within;                  /* index of the job that it lies in, a smaller one; -1: none */
+	bool is_around;              /* another one lies in it */
+	bool is_around_any;          /* one that is: */
+	bool is_joined; /* `within`, and one of the two goes over threads: any thread's do */
 	struct job_event events[JOB_EVENTS_MAX];
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t period_ns;   /* of its arrivals; 0: none, or it is looked up: */

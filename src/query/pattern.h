@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "query/scan.h"
 #include "query/split.h"
 #include "query/value.h"
@@ -45,6 +47,13 @@ struct definition {
 	bool has_tid; /* a condition has $tid */
 	struct pattern_who who;
 };
+
+/* Whether it is of a program, as LTTng calls them: PROVIDER:EVENT.  Names of a kernel's have no
+ * colon. */
+static inline bool definition_is_of_program(const struct definition *definition)
+{
+	return strchr(definition->event, ':') != NULL;
+}
 
 /* A pattern that has a name. */
 struct pattern_model {

@@ -518,6 +518,29 @@ char *period_as_job(const struct period *period)
 	return text;
 }
 
+static bool is_of_programs(const struct period *period)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < period->is->event_count; i++) {
+		is |= definition_is_of_program(&period->is->events[i]);
+	}
+	return is && !period->is_left_out;
+}
+
+bool period_set_is_of_programs(const struct period_set *set)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < set->all.count; i++) {
+		is |= is_of_programs(set->all.at[i]);
+	}
+	VEC_EACH_OF(&set->jobs, job) {
+		is |= job->of_programs && !job->is_left_out;
+	}
+	return is;
+}
+
 void period_set_fini(struct period_set *set)
 {
 	vec_free_each(&set->all, period_free);

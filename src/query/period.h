@@ -87,6 +87,9 @@ struct period_set {
 	struct periods all;
 	struct periods calls; /* of two events each: what begins and ends a call */
 	VEC(struct job_spec *) jobs;
+	/* Programs' traces may be read as one with a kernel's: what that has of their threads is
+	 * wanted, too. */
+	bool with_kernel;
 };
 
 /* Adds a period.  -EINVAL with the place and what was expected there. */
@@ -111,6 +114,8 @@ char *period_set_text(const struct period_set *set, size_t i); /* from malloc() 
 int period_add_text(struct period_set *set, const char *text, struct err *err);
 /* Periods, and behind them calls. */
 size_t period_set_measures(const struct period_set *set);
+/* Whether a period or job, of what is not left out, is of events of programs. */
+bool period_set_is_of_programs(const struct period_set *set);
 struct period *period_set_measure(const struct period_set *set, size_t i);
 /* Whether an event of this name may be a step of a call.  With a "*" in both steps: what it stands
  * for, as text and length; else that is empty. */

@@ -61,9 +61,16 @@ static int take_alone(void *user, const void *bytes, size_t len, struct err *err
 	return r < 0 ? r : metadata_stream_finish(user, err);
 }
 
+struct traced {
+	struct trace *trace;
+	uint32_t part;
+};
+
 static int take_traced(void *user, const void *bytes, size_t len, struct err *err)
 {
-	return trace_metadata(user, bytes, len, true, err);
+	const struct traced *of = user;
+
+	return trace_part_metadata(of->trace, of->part, bytes, len, true, err);
 }
 
 /* Takes the metadata of the newest chunk, which contains that of all chunks.  It is taken as a
@@ -142,7 +149,17 @@ void recorded_close(struct recorded *trace)
 
 /* ---- a trace through the engine ---- */
 
+/* The trace, or one of those that are read as one. */
+struct play_part {
+	const struct recorded_path *path;
+	const struct plan *plan;
+	struct recorded_files files;
+	VEC(bool) told; /* by path->lost: it was reported */
+};
+
 struct source {
+	struct play_part *part;
+	struct recorded_file *file;
 	struct ahead *ahead;
 	struct stream *stream;
 	uint64_t behind; /* ns: begin of the last packet with events behind the range; 0: none */
@@ -151,13 +168,10 @@ struct source {
 
 struct play {
 	const struct recorded_run *run;
-	const struct recorded_path *path;
-	VEC(bool) told; /* by path->lost: it was reported */
 	struct trace *trace;
-	const struct plan *plan;
 	struct decoder *decoder;
-	struct recorded_files files;
-	VEC(struct source) sources; /* by file */
+	VEC(struct play_part) parts;
+	VEC(struct source) sources; /* by part and file */
 	uint64_t total, done;       /* bytes */
 	uint64_t ended; /* ns: the last of the streams that end before the range's end */
 };
@@ -288,32 +302,32 @@ static bool is_before(const struct recorded_file *file, const struct recorded_lo
 }
 
 /* Reports packets that are missing before @offset of the file's part. */
-static void tell_lost(struct play *play, size_t i, size_t part, uint64_t offset)
+static void tell_lost(const struct source *source, size_t part, uint64_t offset)
 {
-	for (size_t k = 0; k < play->path->lost.count; k++) {
-		const struct recorded_lost *lost = &play->path->lost.at[k];
+	for (size_t k = 0; k < source->part->path->lost.count; k++) {
+		const struct recorded_lost *lost = &source->part->path->lost.at[k];
 		char message[256];
 
-		if (play->told.at[k] || !is_before(&play->files.at.at[i], lost, part, offset)) {
+		if (source->part->told.at[k] || !is_before(source->file, lost, part, offset)) {
 			continue;
 		}
-		play->told.at[k] = true;
+		source->part->told.at[k] = true;
 		(void)snprintf(message, sizeof(message),
 			       lost->packets == 1 ? "%" PRIu64 " packet is lost: %s"
 						  : "%" PRIu64 " packets are lost: %s",
 			       lost->packets, lost->why);
-		stream_lost_packets(play->sources.at[i].stream, lost->packets, message);
+		stream_lost_packets(source->stream, lost->packets, message);
 	}
 }
 
 /* Counts those of streams without any packet, which have no file. */
-static void count_lost(struct play *play)
+static void count_lost(const struct play *play, const struct play_part *part)
 {
-	VEC_EACH(&play->path->lost, lost) {
+	VEC_EACH(&part->path->lost, lost) {
 		bool has_file = false;
 
-		for (size_t i = 0; i < play->files.at.count; i++) {
-			const struct recorded_file *file = &play->files.at.at[i];
+		for (size_t i = 0; i < part->files.at.count; i++) {
+			const struct recorded_file *file = &part->files.at.at[i];
 
 			has_file |= is_before(file, lost, file->parts.count - 1, UINT64_MAX);
 		}
@@ -347,8 +361,8 @@ static bool is_over(const struct play *play, const struct source *source, uint64
 /* Feeds packets of one file until they make a chunk. */
 static void feed_chunk(struct play *play, size_t i)
 {
-	struct recorded_file *file = &play->files.at.at[i];
 	struct source *source = &play->sources.at[i];
+	struct recorded_file *file = source->file;
 	struct stream *stream = source->stream;
 	const struct found_packet *packet = ahead_packet(source->ahead);
 	size_t part = packet->part;
@@ -370,7 +384,7 @@ static void feed_chunk(struct play *play, size_t i)
 		if (has_events_behind(play, &packet->info)) {
 			source->behind = begin_ns(&packet->info);
 		}
-		tell_lost(play, i, part, packet->offset);
+		tell_lost(source, part, packet->offset);
 		bytes += packet->info.size_bits / 8;
 		end = packet_ns(&packet->info, packet->info.has_end, packet->info.end);
 		stream_packet(stream, &input);
@@ -384,7 +398,7 @@ static void feed_chunk(struct play *play, size_t i)
 		stream_next(stream, &packet->info);
 	} else if (!play->run->on_pause) {
 		if (!source->is_over) {
-			tell_lost(play, i, part, UINT64_MAX);
+			tell_lost(source, part, UINT64_MAX);
 			if (end > play->ended && end < play->run->range_end) {
 				play->ended = end;
 			}
@@ -416,10 +430,14 @@ static bool feed_all(struct play *play)
 	return true;
 }
 
-static void open_streams(struct play *play)
+static void add_play_sources(struct play *play, uint32_t number)
 {
-	VEC_EACH(&play->files.at, file) {
-		struct source source = { .stream = stream_new(play->trace, file->name) };
+	struct play_part *part = &play->parts.at[number];
+
+	VEC_EACH(&part->files.at, file) {
+		struct source source = { .part = part,
+					 .file = file,
+					 .stream = stream_new(play->trace, number, file->name) };
 
 		for (size_t k = 0; k < file->parts.count; k++) {
 			play->total += file->parts.at[k].size;
@@ -430,67 +448,129 @@ static void open_streams(struct play *play)
 		}
 		*vec_push(&play->sources) = source;
 	}
-	for (size_t i = 0; i < play->sources.count; i++) {
-		struct recorded_file *file = &play->files.at.at[i];
+}
 
-		if (!file->has_info) { /* others may tell what it was */
-			stream_end(play->sources.at[i].stream);
-		}
-		play->sources.at[i].ahead = ahead_new(play->run->engine, file, play->plan);
+static void open_streams(struct play *play)
+{
+	for (uint32_t i = 0; i < play->parts.count; i++) {
+		add_play_sources(play, i);
 	}
+	VEC_EACH(&play->sources, source) {
+		if (!source->file->has_info) { /* others may tell what it was */
+			stream_end(source->stream);
+		}
+		source->ahead = ahead_new(play->run->engine, source->file, source->part->plan);
+	}
+}
+
+/* ---- what is read as one ---- */
+
+static void add_play_part(struct play *play, const struct recorded_path *path)
+{
+	struct play_part *part = vec_push(&play->parts);
+
+	*part = (struct play_part){ .path = path };
+	for (size_t i = 0; i < path->lost.count; i++) {
+		*vec_push(&part->told) = false;
+	}
+}
+
+static void play_part_fini(struct play_part *part)
+{
+	recorded_files_fini(&part->files);
+	vec_fini(&part->told);
+}
+
+/* All of it has to be there before the plan of all is made. */
+static int read_all_metadata(struct play *play, struct err *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 1; i < play->parts.count; i++) {
+		(void)trace_add_part(play->trace);
+	}
+	for (uint32_t i = 0; r == 0 && i < play->parts.count; i++) {
+		r = read_metadata(play->parts.at[i].path, take_traced,
+				  &(struct traced){ play->trace, i }, err);
+	}
+	return r;
+}
+
+static int open_part(struct play *play, uint32_t number, struct err *err)
+{
+	struct play_part *part = &play->parts.at[number];
+	int r;
+
+	part->plan = trace_part_plan(play->trace, number);
+	r = recorded_open_files(part->path, part->plan, play->decoder, &part->files, err);
+	if (r == 0 && part->files.have_other_uuid && trace_part_ignore_uuid(play->trace, number)) {
+		recorded_files_fini(&part->files);
+		r = recorded_open_files(part->path, part->plan, play->decoder, &part->files, err);
+	}
+	return r;
+}
+
+static int open_all(struct play *play, struct err *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < play->parts.count; i++) {
+		r = open_part(play, i, err);
+	}
+	return r;
+}
+
+static void play_all(struct play *play)
+{
+	const struct recorded_run *run = play->run;
+	bool is_whole;
+
+	trace_warn_notes(play->trace);
+	open_streams(play);
+	trace_end_away(play->trace);
+	is_whole = feed_all(play);
+	if (run->on_pause) {
+		trace_pause(play->trace, 0);
+		run->on_pause(run->user, play->trace);
+		return;
+	}
+	if (!is_whole) {
+		trace_cut(play->trace);
+	}
+	VEC_EACH(&play->parts, part) {
+		count_lost(play, part);
+	}
+	trace_finish(play->trace, 0);
 }
 
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err)
 {
-	struct play play = { .run = run, .path = path };
-	bool is_whole;
+	struct play play = { .run = run };
 	int r;
 
-	play.trace = trace_new(run->engine, run->user);
-	r = read_metadata(path, take_traced, play.trace, err);
-	if (r < 0) {
-		trace_free(play.trace);
-		return r;
+	add_play_part(&play, path);
+	for (size_t i = 0; run->joined && i < run->joined->at.count; i++) {
+		add_play_part(&play, &run->joined->at.at[i]);
 	}
-	if (run->session) {
+	play.trace = trace_new(run->engine, run->user);
+	r = read_all_metadata(&play, err);
+	if (r == 0 && run->session) {
 		recorded_session_of(path, run->session);
 		trace_set_beside(play.trace, &run->session->beside.all);
 	}
-	play.plan = trace_plan(play.trace);
 	play.decoder = mem_alloc(sizeof(*play.decoder));
-	r = run->on_trace(run->user, play.trace, err);
-	r = r < 0 ? r : recorded_open_files(path, play.plan, play.decoder, &play.files, err);
-	if (r == 0 && play.files.have_other_uuid && trace_ignore_uuid(play.trace)) {
-		recorded_files_fini(&play.files);
-		r = recorded_open_files(path, play.plan, play.decoder, &play.files, err);
-	}
+	r = r < 0 ? r : run->on_trace(run->user, play.trace, err);
+	r = r < 0 ? r : open_all(&play, err);
 	if (r == 0) {
-		for (size_t i = 0; i < path->lost.count; i++) {
-			*vec_push(&play.told) = false;
-		}
-		trace_warn_notes(play.trace);
-		open_streams(&play);
-		trace_end_away(play.trace);
-		is_whole = feed_all(&play);
-		if (run->on_pause) {
-			trace_pause(play.trace, 0);
-			run->on_pause(run->user, play.trace);
-		} else {
-			if (!is_whole) {
-				trace_cut(play.trace);
-			}
-			count_lost(&play);
-			trace_finish(play.trace, 0);
-		}
+		play_all(&play);
 	}
-	for (size_t i = 0; i < play.sources.count; i++) {
-		ahead_free(play.sources.at[i].ahead);
+	VEC_EACH(&play.sources, source) {
+		ahead_free(source->ahead);
 	}
 	trace_free(play.trace);
-	recorded_files_fini(&play.files);
+	vec_fini_each(&play.parts, play_part_fini);
 	vec_fini(&play.sources);
-	vec_fini(&play.told);
 	decoder_free(play.decoder);
 	return r;
 }

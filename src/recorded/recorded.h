@@ -228,6 +228,9 @@ struct recorded_run {
 	/* Bytes done and in all; may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);
 	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	/* Those that are read with it as one trace, which is a kernel's: recorded_join(); NULL:
+	 * none. */
+	const struct recorded_paths *joined;
 	/* Of the trace before, and then of this one; NULL: what the other traces of its session
 	 * record is of no interest. */
 	struct recorded_session *session;

@@ -10,12 +10,12 @@
 
 #include "base/mem.h"
 #include "base/shell.h"
+#include "ctf/metadata/join.h"
 #include "ctf/metadata/metadata.h"
 #include "discovery/discovery.h"
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/missing.h"
 #include "query/names.h"
-#include "recorded/recorded.h"
 #include "run/say.h"
 #include "trigger/actions.h"
 
@@ -404,11 +404,56 @@ static int check_all(const struct options *options, const struct actions *action
 	return r < 0 || !options->start ? r : check_start(options->start, traces, count, err);
 }
 
-int run_check_names(const struct options *options, const struct actions *actions,
-		    const struct recorded_paths *paths, struct err *err)
+/* What is read of the traces. */
+struct looked_at {
+	VEC(struct metadata_stream *) streams; /* by path */
+	VEC(struct metadata_join *) joins;
+	VEC(const struct metadata *) traces; /* that can be read, and those of joins */
+};
+
+static const struct metadata *types_at(const struct looked_at *all, size_t path)
 {
-	VEC(struct metadata_stream *) streams = { 0 };
-	VEC(const struct metadata *) traces = { 0 };
+	const struct metadata *types = metadata_stream_types(all->streams.at[path]);
+
+	return types->has_trace ? types : NULL;
+}
+
+/* Adds what traces that are read as one have together. */
+static void look_at_one(struct looked_at *all, const struct recorded_paths *paths,
+			const struct recorded_one *one)
+{
+	struct metadata_join *join = metadata_join_new();
+	const struct metadata *types = types_at(all, one->kernel);
+	struct err unread;
+
+	*vec_push(&all->joins) = join;
+	if (!types) {
+		return;
+	}
+	metadata_join_add(join, types);
+	for (size_t i = 0; i < paths->at.count; i++) {
+		VEC_EACH(&one->with.at, with) {
+			if (strcmp(with->name, paths->at.at[i].name) == 0 && types_at(all, i)) {
+				metadata_join_add(join, types_at(all, i));
+			}
+		}
+	}
+	if (metadata_join_update(join, &types, &unread) == 0) {
+		*vec_push(&all->traces) = types;
+	}
+}
+
+static void looked_at_fini(struct looked_at *all)
+{
+	vec_free_each(&all->joins, metadata_join_free);
+	vec_free_each(&all->streams, metadata_stream_free);
+	vec_fini(&all->traces);
+}
+
+int run_check_names(const struct options *options, const struct actions *actions,
+		    const struct recorded_paths *paths, const recorded_ones *ones, struct err *err)
+{
+	struct looked_at all = { 0 };
 	struct err unread;
 	int r = 0;
 
@@ -421,22 +466,24 @@ int run_check_names(const struct options *options, const struct actions *actions
 	for (size_t i = 0; i < paths->at.count; i++) {
 		struct metadata_stream *stream = metadata_stream_new();
 
-		*vec_push(&streams) = stream;
+		*vec_push(&all.streams) = stream;
 		if (recorded_read_metadata(&paths->at.at[i], stream, &unread) == 0) {
-			*vec_push(&traces) = metadata_stream_types(stream);
+			*vec_push(&all.traces) = metadata_stream_types(stream);
 		}
 	}
-	if (traces.count > 0) {
-		r = check_all(options, actions, traces.at, traces.count, err);
+	for (size_t i = 0; ones && i < ones->count; i++) {
+		look_at_one(&all, paths, &ones->at[i]);
+	}
+	if (all.traces.count > 0) {
+		r = check_all(options, actions, all.traces.at, all.traces.count, err);
 	}
 	if (r == 0 && options->verbosity >= 0) {
-		note_mixed(options, traces.at, traces.count, say_note, NULL);
+		note_mixed(options, all.traces.at, all.traces.count, say_note, NULL);
 	}
 	if (r == 0 && has_hints) {
-		note_hints(options, traces.at, traces.count, say_note, NULL);
+		note_hints(options, all.traces.at, all.traces.count, say_note, NULL);
 	}
-	vec_free_each(&streams, metadata_stream_free);
-	vec_fini(&traces);
+	looked_at_fini(&all);
 	return r;
 }
 

@@ -6,16 +6,17 @@
  */
 #pragma once
 
+#include "recorded/recorded.h"
 #include "run/run.h"
 
 struct actions;
 struct metadata;
-struct recorded_paths;
 
 /* Of recorded traces: 0, or -ENOENT with the first name that no trace has.  Traces that cannot be
- * read are left to whoever reads them. */
+ * read are left to whoever reads them.  @ones: those that are read as one (run/joined.h); NULL:
+ * none. */
 int run_check_names(const struct options *options, const struct actions *actions,
-		    const struct recorded_paths *paths, struct err *err);
+		    const struct recorded_paths *paths, const recorded_ones *ones, struct err *err);
 
 /* Of live ones, whose metadata grows: warns once of each name that none of @traces has so far. */
 struct live_names {

@@ -100,7 +100,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static void feed_stream(struct trace *trace, const uint8_t *data, size_t size)
 {
-	struct stream *stream = stream_new(trace, "fuzz");
+	struct stream *stream = stream_new(trace, 0, "fuzz");
 	struct decoder *d = mem_alloc(sizeof(*d));
 
 	while (size > 2) {

@@ -13,6 +13,9 @@ Goal    - The two have one time: by the clock where its uuid is the same, by the
         - Labels name ids as those of `analyze` do: which executions are wanted, and the rows that a group gives.
         - A program's events that are the kernel's under other names, without any context, are executed as those are.
 
+        - Windows of `jobs` are of both as one, too: the executions, how long they took, and how the time of those that one
+          thread began and ended divides, are those of the report, whatever windows, chunks and workers.
+
 usage: joined.py SILLAGE [NAME/kernel...] [SERVICE...]     (also: babeltrace2 in the path)
 """
 import json
@@ -50,6 +53,35 @@ def report(sillage, place, *args, job=JOB):
     status, out, err = run(sillage, 'report', '-f', 'json', '-n', '0', '--worst', '1000', '--job', job, *args, place)
     check(status == 0, place, status, err)
     return [json.loads(line) for line in out.splitlines()], err
+
+
+def totals(sillage, place, *args, job=JOB):
+    """Of `jobs`, of each trace, or traces that are one."""
+    status, out, err = run(sillage, 'analyze', '-f', 'json', '-a', 'jobs', '--job', 'j = ' + job, *args, place)
+    check(status == 0, 'analyze', place, status, err)
+    return [json.loads(line) for line in out.splitlines() if json.loads(line)['type'] == 'total'], err
+
+
+PARTS = {'running': ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns'), 'preempted': ('preempted_ns',), 'waiting': ('wait_ns',),
+         'blocked': ('blocked_ns',)}
+
+
+def check_windows(sillage, place, *args, job=JOB, count=1, has_parts=True):
+    """The report's executions, and what of them one thread began and ended."""
+    lines = report(sillage, place, job=job)[0]
+    all_, err = totals(sillage, place, *args, job=job)
+    check(len(all_) == len(lines) == count, place, err, len(all_), len(lines))
+    for wanted, got in zip((line['jobs'] for line in lines), (line['jobs'] for line in all_)):
+        (row,) = got['jobs'] or [{'duration': {'count': 0, 'sum_ns': 0}}]
+        check((row['duration']['count'], row['duration'].get('sum_ns', 0)) == (wanted['count'], wanted['total_ns']), place, job, row, wanted)
+        check((got['cut'], got['overlapped']) == (wanted['cut'], wanted['overlapped']), place, job, got, wanted)
+        own_ = [one for one in wanted['longest'] if 'last' not in one and 'thread' in one]
+        check(not has_parts or len(own_) == wanted['count'] or 'by' in job, place, 'executions without a thread')
+        parts = got['parts'][0] if got['parts'] else {}
+        if has_parts and parts:
+            sums = {part: sum(one.get(key, 0) for one in own_ for key in keys) for part, keys in PARTS.items()}
+            check({part: parts[part]['sum_ns'] for part in sums} == sums and parts['running']['count'] == len(own_), place, parts, sums)
+        check(not own_ or not has_parts or parts, place, got)
 
 
 # ---- made ----
@@ -151,10 +183,19 @@ def check_times(sillage, scratch):
     check('no event "a:begin" is recorded' in run(sillage, 'report', '--job', JOB, place + '/kernel')[2], 'kernel alone')
     check('both as one: sillage report --job ... %s' % place in run(sillage, 'report', '--job', JOB, place + '/ust')[2], 'user alone')
     check('--job explains what lies between' in run(sillage, 'report', place)[1], 'no job')
+    for args in (), ('-i', '1ms'), ('--chunk-size', '4096', '--jobs', '2'):
+        check_windows(sillage, place, *args)
+    check_windows(sillage, place, job='sched_switch next_tid=$tid; a:end')
+    # Of traces that are read alone the words say what they said; only the program's trace has its events.
+    check([line['trace']['path'] for line in totals(sillage, place)[0]] == [place + '/kernel'], 'one trace')
+    check([line['trace']['path'] for line in totals(sillage, place, job='sched_switch; sched_waking')[0]] ==
+          [place + '/kernel', place + '/ust'], 'two traces')
     # Events of both.
     (line,), err = report(sillage, place, job='a:begin id=2; sched_switch next_tid=7; by global')
     check(err == '' and [(one['begin'] - OFFSET, one['end'] - OFFSET) for one in line['jobs']['longest']] == [(250 * US, 410 * US)], err)
-    check('takes those of a session as one' in run(sillage, 'analyze', '-a', 'jobs', '--job', 'x = a:begin; sched_switch; by global', place)[2], 'analyze')
+    check_windows(sillage, place, job='a:begin id=2; sched_switch next_tid=7; by global')
+    check('takes those of a session as one' in run(sillage, 'map', '-o', os.path.join(scratch, 'partials'), '-a', 'jobs', '--job',
+                                                   'x = a:begin; sched_switch; by global', place)[2], 'map')
     # Neither says that what the other one has is not recorded, wherever they lie.
     other = os.path.join(scratch, 'elsewhere')
     for name in 'kernel', 'ust':
@@ -177,6 +218,7 @@ def check_threads(sillage, scratch):
         user(place, first(at), contexts=contexts)
         (line,), err = report(sillage, place)
         check(spans(line) == FIRST, name, spans(line))
+        check_windows(sillage, place)
     # By thread: the machine of each is its own.
     place = os.path.join(scratch, 'by-thread')
     kernel(place, CPUS)
@@ -184,6 +226,7 @@ def check_threads(sillage, scratch):
                  [(210 * US, *own(8), 'a:begin', 1), (220 * US, *own(8), 'a:end', 1)]))
     (line,), err = report(sillage, place, job='a:begin; a:end')
     check(sorted((one['thread']['tid'], one['end'] - one['begin']) for one in line['jobs']['longest']) == [(7, 400 * US), (8, 10 * US)], line)
+    check_windows(sillage, place, job='a:begin; a:end')
     # It chose the buffer of CPU 0, and was moved to CPU 1 before it read the clock.
     place = os.path.join(scratch, 'moved')
     kernel(place, MOVED)
@@ -205,6 +248,7 @@ def check_threads(sillage, scratch):
         wanted = {'known': {**FIRST, 'id=3': (20 * US, 30 * US, 5, 5)},
                   'unknown': {key: (begin, end, None, 8 if key == 'id=1' else 7) for key, (begin, end, _, _) in FIRST.items()}}
         check(spans(line) == wanted[name], name, spans(line))
+        check_windows(sillage, place, has_parts=name == 'unknown')
 
 
 def check_lost(sillage, scratch):
@@ -214,13 +258,17 @@ def check_lost(sillage, scratch):
     user(place, first(own))
     (line,), err = report(sillage, place)
     check(line['gaps'] == 1 and line['jobs']['cut'] == 0 and spans(line) == FIRST, spans(line))
+    check_windows(sillage, place)
+    check_windows(sillage, place, job='a:begin; a:end')
     (line,), err = report(sillage, place, job='a:begin; sched_switch next_tid=5; by global')
     check(line['jobs']['cut'] == 1, line['jobs'])
+    check_windows(sillage, place, job='a:begin; sched_switch next_tid=5; by global')
     place = os.path.join(scratch, 'lost-user')
     kernel(place, CPUS)
     user(place, ([(20 * US, *own(5), 'a:begin', 3), (30 * US, *own(5), 'a:end', 3), *first(own)[0]], first(own)[1]), losses=[(0, 4)])
     (line,), err = report(sillage, place)
     check(line['jobs']['cut'] == 2 and list(spans(line)) == ['id=3'] and line['gaps'] == 0, line['jobs'])
+    check_windows(sillage, place)
 
 
 def check_extents(sillage, scratch):
@@ -401,6 +449,7 @@ def check_mirror(sillage, scratch, trace):
             one.pop('by', None)  # one field has two names
         check(wanted['count'] > 0 and {**got, 'pattern': kernels} == {**wanted, 'pattern': kernels}, trace, users,
               [(wanted[key], got[key]) for key in wanted if key != 'pattern' and wanted[key] != got[key]][:1])
+        check_windows(sillage, place, job=users)
 
 
 # ---- a service ----
@@ -432,6 +481,14 @@ def check_service(sillage, folder):
                 check(one['tid'] in [part['thread']['tid'] for part in row['path']['parts'] if part['thread']['tid'] != request['tid']][:1],
                       request, one, row['path'])
     check(line['jobs']['count'] == count and (waited > 0 or len(rows) > 1000), folder, count, waited)
+    for job in 'service:request_begin; service:request_end; by id', 'service:loop_begin; service:loop_end':
+        check_windows(sillage, folder, job=job)
+    # What the kernel's events say is what they say of its trace alone.
+    asked, loop = ('analyze', '-q', '-f', 'json', '-a', 'cpu,sched,waits,jobs'), 'service:loop_begin; service:loop_end'
+    (both,), (alone,) = ([json.loads(line) for line in run(sillage, *asked, '--job', 'x = ' + job, place)[1].splitlines()
+                          if '"type":"total"' in line] for job, place in ((loop, folder), ('run', folder + '/kernel')))
+    check(all(both[name] == alone[name] for name in ('begin', 'end', 'cpu', 'sched', 'waits')), folder,
+          [key for name in ('cpu', 'sched', 'waits') for key in both[name] if both[name][key] != alone[name][key]])
     return waited
 
 

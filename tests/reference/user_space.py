@@ -143,7 +143,9 @@ def check_session(scratch):
     kernel = synthetic.Made(scratch, 'session/kernel', [synthetic.packet(0, 0, 10 ** 9, 2 * 10 ** 9, switches)]).path
     asked = ['-q', '-f', 'json', '-a', 'cpu,ust,jobs', '--job', JOB]
     whole = synthetic.run('analyze', *asked, os.path.join(scratch, 'session'))
-    same([missing_in(total) for total in totals(whole[1])], [[], []], 'both')
+    # Of both as one, since the job is of the program's events (definitions 5.1): each has what it is about.
+    (total,) = totals(whole[1])
+    same([missing_in(total), total['cpu']['busy_ns'] is None, len(total['ust']['processes'])], [[], False, 1], 'both')
     for one, is_user in ((user, True), (kernel, False)):
         total = totals(synthetic.run('analyze', *asked[:3], '-a', 'cpu,ust', one)[1])[0]
         same(missing_in(total), [], 'one of both')

@@ -128,7 +128,7 @@ int side_find(const struct compared_side *side, const char *arg, struct recorded
 {
 	int r = run_find(&side->options, arg, ret, side->err);
 
-	return r < 0 ? r : run_check_names(&side->options, NULL, ret, side->err);
+	return r < 0 ? r : run_check_names(&side->options, NULL, ret, NULL, side->err);
 }
 
 int side_add_traces(struct compared_side *side, const struct recorded_paths *paths)

@@ -173,7 +173,7 @@ static int add_traces(const struct target *target, bool quiet)
 			status = EXIT_FAILED;
 		}
 	}
-	if (run_check_names(options, NULL, &paths, &err) < 0) {
+	if (run_check_names(options, NULL, &paths, NULL, &err) < 0) {
 		say("%s", err.text);
 		recorded_paths_fini(&paths);
 		return EXIT_FAILED;

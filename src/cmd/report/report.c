@@ -478,7 +478,7 @@ static int check_names(const struct options *options, size_t *ret_count, struct 
 	for (size_t i = 0; options->args[i]; i++) {
 		(void)run_find(options, options->args[i], &paths, &unfound);
 	}
-	r = run_check_names(options, NULL, &paths, err);
+	r = run_check_names(options, NULL, &paths, NULL, err);
 	*ret_count = paths.at.count;
 	recorded_paths_fini(&paths);
 	return r;

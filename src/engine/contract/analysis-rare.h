@@ -16,6 +16,7 @@ struct stream_identity {
 	bool has_switches;
 	bool misses_start; /* packets before the first one were not seen */
 	uint64_t begin;    /* ns: of the first packet */
+	bool is_beside;    /* of traces that were joined: it is not of the kernel's */
 };
 
 /* A part of an on-CPU interval. */

@@ -49,6 +49,9 @@ bool worker_sees_switches(const struct worker *worker);
 bool worker_preempts_softirqs(const struct worker *worker);
 /* Whether no other stream of the trace can have events of its CPU, as far as metadata tells. */
 bool worker_has_cpu_alone(const struct worker *worker);
+/* Whether traces were joined, and whether the stream is of one that is not the kernel's. */
+bool worker_is_joined(const struct worker *worker);
+bool worker_is_beside(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
 /* In analysis_rare.on_lost(): when what is missing ends, in ns. */

@@ -113,6 +113,9 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 
 /* The stream class (LTTng: the channel) that on_record()'s record came from. */
 uint64_t shard_channel(const struct shard *shard);
+/* Whether traces were joined; and whether what is applied is of one that is not the kernel's. */
+bool shard_is_joined(const struct shard *shard);
+bool shard_source_is_beside(const struct shard *shard);
 /* The CPU of the stream, by its id; UINT64_MAX: none. */
 uint64_t shard_source_cpu(const struct shard *shard);
 /* In on_doubt(), with DOUBT_EVENTS: whether events of @channel may be missing.  Not, if only

@@ -40,7 +40,8 @@ struct event_names missing_names_of(const struct metadata *types)
 	const char **at = mem_alloc((types->event_count + 1) * sizeof(*at));
 	struct event_names names = { .at = at,
 				     .domain = domain ? domain->text : NULL,
-				     .tracer = metadata_other_tracer(types) };
+				     .tracer = metadata_other_tracer(types),
+				     .has_programs = types->part_count > 1 };
 
 	for (const struct event_class *class = types->events; class; class = class->next) {
 		at[names.count++] = class->name;
@@ -159,7 +160,8 @@ void missing_lack(const struct event_names *names, const struct analysis *analys
 
 static bool is_recorded(const struct event_names *names, const struct essential *essential)
 {
-	if (!plan_in_domain(names->domain, essential->domain)) {
+	if (!plan_in_domain(names->domain, essential->domain) &&
+	    !(names->has_programs && plan_in_domain("ust", essential->domain))) {
 		return false;
 	}
 	for (size_t i = 0; essential->events[i]; i++) {

@@ -18,6 +18,7 @@ struct event_names {
 	size_t count;
 	const char *domain; /* of the trace; NULL: it names none */
 	const char *tracer; /* of the trace, if it is not LTTng; NULL: it is */
+	bool has_programs;  /* those of programs were joined to it, whatever its domain is */
 	bool is_usual;      /* nobody asked for the analyses: those of other domains lack nothing */
 	const struct event_names *beside; /* other traces of its session; NULL: there are none */
 };

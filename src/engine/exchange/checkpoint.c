@@ -179,7 +179,8 @@ static void hold(struct merger *merger, struct partial *partial)
 void partial_codec_identity(struct codec *codec, struct stream_identity *identity)
 {
 	codec_each(codec, &identity->class_id, &identity->cpu_id, &identity->instance_id,
-		   &identity->has_switches, &identity->misses_start, &identity->begin);
+		   &identity->has_switches, &identity->misses_start, &identity->begin,
+		   &identity->is_beside);
 }
 
 static void held_codec(struct merger_stream *stream, struct codec *codec)
@@ -224,6 +225,9 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 		   &stream->known_seq);
 	codec_each(codec, &stream->known_ts, &stream->has_known, &stream->end_seq,
 		   &stream->has_stitched, &stream->depths[WAKE_HARD], &stream->depths[WAKE_SOFT]);
+	if (codec_reads(codec) && stream->identity.is_beside) {
+		merger_note_joined(stream->merger);
+	}
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
 		stream->cpu = tables_cpu(&stream->merger->tables, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
@@ -326,6 +330,7 @@ static void window_codec(struct merger *merger, struct codec *codec)
 		   &merger->window_end, &merger->close_at);
 	codec_each(codec, &merger->window, &merger->window_seq, &merger->begin, &merger->first_ts,
 		   &merger->last_ts, &merger->last_bound, &merger->closed_end, &applied->events);
+	codec_u64(codec, &merger->kernel_first_ts);
 	codec_each(codec, &applied->discarded, &applied->lost_packets, &applied->bad_packets,
 		   &applied->anomalies, &applied->misfits, &merger->window_late,
 		   &merger->total_events);

@@ -110,7 +110,7 @@ void cpus_find_left(struct merger *merger)
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		const struct merger_stream *stream = merger->streams.at[i];
 
-		if (stream->cpu) {
+		if (stream->cpu && !stream->identity.is_beside) {
 			uint64_t until = merger_stream_until(stream);
 
 			stream->cpu->has_left &= stream->is_ended && !stream->is_cut;
@@ -187,12 +187,22 @@ static void note_initial(struct cpu *cpu, const struct partial *partial)
 	memcpy(cpu->initial_name, partial->initial_name, NAME_BYTES);
 }
 
+/* Nobody knows what was before the stream: it begins late, or the kernel's trace does, beside which
+ * a program was traced before. */
+static bool begins_late(const struct merger_stream *stream)
+{
+	const struct merger *merger = stream->merger;
+
+	return stream->identity.misses_start ||
+	       (merger->is_joined && merger->kernel_first_ts > merger->first_ts);
+}
+
 /* The first evidence of the CPU.  A CPU whose stream begins late is unknown before its first
  * packet, which is no gap. */
 static void decide_initial(struct merger_stream *stream, const struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
-	bool is_late = stream->identity.misses_start;
+	bool is_late = begins_late(stream);
 
 	assert(cpu->state == CPU_INITIAL);
 	if (partial->initial == INITIAL_GAP || partial->initial_ts >= cpu->initial_limit) {

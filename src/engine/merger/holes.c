@@ -59,8 +59,12 @@ void holes_advance(struct merger *merger, uint64_t known)
 {
 	uint64_t begin;
 
+	/* Behind the kernel's trace the events of others tell that time goes on, wherever their
+	 * packets end. */
+	uint64_t seen = merger->is_joined && merger->last_ts < known ? merger->last_ts : known;
+
 	assert(merger->has_started);
-	while (coverage_next_hole(&merger->coverage, known, &begin)) {
+	while (coverage_next_hole(&merger->coverage, seen, &begin)) {
 		/* A trace begins with its first event, whatever empty packets are before. */
 		if (begin < merger->first_ts || !has_holes(merger)) {
 			continue;

@@ -166,8 +166,9 @@ static bool has_left(const struct merger *merger, const struct cpu *cpu)
 	bool left = true;
 
 	VEC_EACH_OF(&merger->streams, stream) {
-		left &= stream->cpu != cpu || (stream->is_ended && !stream->is_cut &&
-					       merger_stream_until(stream) <= cpu->heard_until);
+		left &= stream->cpu != cpu || stream->identity.is_beside ||
+			(stream->is_ended && !stream->is_cut &&
+			 merger_stream_until(stream) <= cpu->heard_until);
 	}
 	return left;
 }

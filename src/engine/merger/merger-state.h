@@ -64,7 +64,7 @@ struct merger {
 	size_t waiting;                    /* partials of all streams that are not stitched */
 	size_t held_bytes;                 /* of partials; the account has them, too */
 	VEC(struct rename) renames;        /* not yet applied, in time order */
-	struct coverage coverage;          /* by the packets of all streams */
+	struct coverage coverage;          /* by the packets of all streams, but for those beside */
 	VEC(uint64_t) holes;               /* ns: begins of those not yet applied, in time order */
 
 	/* the round */
@@ -78,6 +78,7 @@ struct merger {
 	uint64_t last_bound;
 	size_t bytes_after_round; /* held after the last round */
 
+	bool is_joined;     /* some stream is beside those of the kernel's trace */
 	bool needs_running; /* some stream's records do not name their thread */
 	bool ends_changed;  /* streams have ended, or not any more: which CPUs have left is old */
 	bool has_started;
@@ -91,6 +92,7 @@ struct merger {
 	uint64_t window_seq;               /* of the next report */
 	uint64_t begin;                    /* ns: start of what is reported */
 	uint64_t first_ts, last_ts;        /* of events taken */
+	uint64_t kernel_first_ts;          /* the same, without streams beside */
 	uint64_t taken_events;             /* when merger_advance() last looked ... */
 	uint64_t taken_ns;      /* ... and when that number last grew (CLOCK_MONOTONIC) */
 	uint64_t cut_at;        /* ns: what is later is not all there; UINT64_MAX: it is */
@@ -117,6 +119,8 @@ struct merger {
  * one: these bytes are untrusted, so a violation is an error there.
  */
 bool merger_is_sound(const struct merger *merger);
+/* Some stream is beside the kernel's. */
+void merger_note_joined(struct merger *merger);
 /* Counts its memory, or no longer. */
 void merger_hold(struct merger *merger, const struct partial *partial);
 void merger_let_go(struct merger *merger, const struct partial *partial);

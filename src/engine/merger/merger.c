@@ -26,7 +26,7 @@ struct merger *merger_new(const struct setup *setup, const struct merger_host *h
 	assert(host->tasks_max == 0 || (host->submit && host->wait));
 	merger->setup = setup;
 	merger->host = *host;
-	merger->first_ts = merger->cut_at = UINT64_MAX;
+	merger->first_ts = merger->kernel_first_ts = merger->cut_at = UINT64_MAX;
 	merger->stitched = partial_new();
 	tables_init(&merger->tables, setup);
 	ordered_init(&merger->tables);
@@ -130,6 +130,14 @@ struct merger_stream *merger_stream_new(struct merger *merger)
 	return stream;
 }
 
+void merger_note_joined(struct merger *merger)
+{
+	merger->is_joined = true;
+	for (unsigned int s = 0; s < SHARDS; s++) {
+		merger->tables.shards[s].is_joined = true;
+	}
+}
+
 /* Nothing is known of the CPU yet: windows wait for its initial thread. */
 static void await_initial(struct merger *merger, struct cpu *cpu, uint64_t begin)
 {
@@ -171,6 +179,9 @@ void merger_stream_identify(struct merger_stream *stream, const struct stream_id
 	assert(stream->next_seq == 0); /* partials are stitched by what the stream is */
 	stream->identity = *identity;
 	stream->is_identified = true;
+	if (identity->is_beside) {
+		merger_note_joined(stream->merger);
+	}
 	stream->merger->order.count = 0;
 	stream->merger->ends_changed = true;
 	if (identity->cpu_id != UINT64_MAX) {
@@ -262,13 +273,18 @@ bool merger_stream_waits(const struct merger_stream *stream)
 /* ---- taking partials ---- */
 
 /* Adds what the partial says of its chunk as a whole. */
-static void account_partial(struct merger *merger, const struct partial *partial)
+static void account_partial(const struct merger_stream *stream, const struct partial *partial)
 {
+	struct merger *merger = stream->merger;
+
 	merger->account.events += partial->events;
 	merger->account.packets += partial->packets;
 	merger->account.bytes += partial->bytes;
 	if (partial->first_ts < merger->first_ts) {
 		merger->first_ts = partial->first_ts;
+	}
+	if (!stream->identity.is_beside && partial->first_ts < merger->kernel_first_ts) {
+		merger->kernel_first_ts = partial->first_ts;
 	}
 	if (partial->last_ts > merger->last_ts) {
 		merger->last_ts = partial->last_ts;
@@ -280,13 +296,16 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 	struct merger *merger = stream->merger;
 
 	stream->next_seq++;
-	account_partial(merger, partial);
+	account_partial(stream, partial);
 	if (partial->end > stream->until || !stream->has_until) {
 		stream->until = partial->end;
 		stream->has_until = true;
 		let_go(stream);
 	}
-	coverage_add(&merger->coverage, partial->covered_from, partial->covered_until);
+	/* Who ran, and what the kernel did, is in its own trace. */
+	if (!stream->identity.is_beside) {
+		coverage_add(&merger->coverage, partial->covered_from, partial->covered_until);
+	}
 	*vec_push(&stream->ready) = partial;
 	stream->waiting++;
 	merger->waiting++;

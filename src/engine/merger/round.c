@@ -126,7 +126,8 @@ static struct record_source source_of(const struct merger_stream *stream)
 	return (struct record_source){ .channel = stream->identity.class_id,
 				       .cpu_id = cpu ? cpu->id : UINT64_MAX,
 				       .cpu_number = cpu ? cpu->number : UINT32_MAX,
-				       .owns_cpu = stream->owns_cpu };
+				       .owns_cpu = stream->owns_cpu,
+				       .is_beside = stream->identity.is_beside };
 }
 
 /* Whether a record of the partial, whose records are in time order, may be in the round. */

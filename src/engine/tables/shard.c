@@ -227,6 +227,17 @@ const char *shard_event_name(const struct shard *shard, uint32_t class_index)
 		       : "";
 }
 
+bool shard_is_joined(const struct shard *shard)
+{
+	return shard->is_joined;
+}
+
+bool shard_source_is_beside(const struct shard *shard)
+{
+	assert_hot(shard->source); /* a record is being applied */
+	return shard->source->is_beside;
+}
+
 uint64_t shard_source_cpu(const struct shard *shard)
 {
 	assert_hot(shard->source); /* a record is being applied */

@@ -47,6 +47,7 @@ struct record_source {
 	uint64_t cpu_id;     /* of its stream, UINT64_MAX: none */
 	uint32_t cpu_number; /* UINT32_MAX: none */
 	bool owns_cpu;       /* its records show the switches of that CPU */
+	bool is_beside;      /* of traces that were joined: it is not of the kernel's */
 };
 
 /*
@@ -262,6 +263,7 @@ struct shard {
 	struct accumulator *accumulator;    /* of the task that goes through it, or did last */
 	size_t running;                     /* index of the analysis whose hook runs */
 	const struct record_source *source; /* of the records being applied */
+	bool is_joined; /* they are of several traces, of which one is a kernel's */
 	/* Why figures that are added now are not those that the user selected (OF_ALL_THREADS,
 	 * OF_ALL_CPUS).  They go to accumulator->left_out instead of the tables; 0: they count. */
 	uint8_t left_out;

@@ -150,6 +150,7 @@ void tables_find_missing(struct tables *tables)
 	struct event_names names = { .count = tables->names.count,
 				     .domain = tables->domain,
 				     .tracer = tables->tracer,
+				     .has_programs = tables->has_programs,
 				     .is_usual = setup->is_usual,
 				     .beside = tables->beside };
 	size_t known = names.count + (names.beside ? names.beside->count : 0);
@@ -171,6 +172,7 @@ void tables_find_missing(struct tables *tables)
 
 void tables_set_classes(struct tables *tables, const struct plan *plan)
 {
+	tables->has_programs = plan->part_count > 1;
 	for (size_t i = tables->class_names.count; i < plan->class_count; i++) {
 		tables_add_class(tables, plan->classes[i]->class->name);
 	}

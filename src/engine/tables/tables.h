@@ -93,6 +93,7 @@ struct tables {
 	struct name_ids name_ids;
 	VEC(uint32_t) class_names;        /* name id by class index */
 	char *domain;                     /* of the trace, as that of struct event_names */
+	bool has_programs;                /* the same */
 	const char *tracer;               /* the same; it stays (missing_kept) */
 	const struct event_names *beside; /* the same */
 	struct missing missing;           /* for so many names, here and beside, and that domain: */

@@ -49,7 +49,18 @@ uint64_t worker_gap_end(const struct worker *worker)
 
 bool worker_has_cpu_alone(const struct worker *worker)
 {
-	return worker->plan->stream_count == 1 && worker->chunk->cpu_id != UINT64_MAX;
+	return worker->plan->stream_count == 1 && !worker->plan->whole &&
+	       worker->chunk->cpu_id != UINT64_MAX;
+}
+
+bool worker_is_joined(const struct worker *worker)
+{
+	return worker->plan->whole;
+}
+
+bool worker_is_beside(const struct worker *worker)
+{
+	return worker->plan->whole && worker->plan != worker->plan->whole->parts;
 }
 
 uint64_t worker_cpu(const struct worker *worker)

@@ -127,8 +127,11 @@ int64_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 	char scratch[NAME_BYTES];
 	int32_t tid, pid;
 
+	/* Beside a kernel's trace that says who runs on the CPU, which is no name of a container.
+	 */
 	if (worker_sees_switches(worker) || event_has(event, fields->tid) ||
-	    !event_has(event, fields->vtid)) {
+	    !event_has(event, fields->vtid) ||
+	    (worker->by_cpu && worker_is_beside(worker) && worker_cpu(worker) != UINT64_MAX)) {
 		return worker_tid_of(worker, event, fields->tid);
 	}
 	tid = (int32_t)event->values[fields->vtid].i;

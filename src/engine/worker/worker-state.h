@@ -88,6 +88,7 @@ struct worker {
 	uint32_t resting;    /* analyses, by bit */
 	uint32_t oncpu_ends; /* the same: whose on_oncpu_end is called */
 	bool is_rt;          /* the kernel preempts soft interrupts */
+	bool by_cpu;         /* joined traces: the kernel's says who runs on a CPU */
 	uint8_t contexts;    /* interrupts that are followed, by bit of contexts.c; 0: none yet */
 
 	uint64_t last_ts; /* ns: no later event or record of the stream is older */

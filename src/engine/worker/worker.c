@@ -526,6 +526,7 @@ static void learn_plan(struct worker *worker)
 		forget_plan(worker);
 		worker->contexts = 0;
 		worker->is_rt = task_state_is_rt(worker->plan->metadata);
+		worker->by_cpu = worker->plan->whole && worker_has_event(worker, "sched_switch");
 		worker_set_states(worker, task_state_encoding(worker->plan->metadata));
 	}
 }
@@ -546,8 +547,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->partial->covered_from =
 		chunk->packets.count > 0 ? chunk->packets.at[0].begin : chunk->begin;
 	worker->partial->covered_until = worker->partial->covered_from; /* if no packet is read */
-	worker->has_slice = false;
-	worker->has_left = false;
+	worker->has_slice = worker->has_left = false;
 	worker->packet_end_ns = UINT64_MAX;
 	worker->passed.limit = 0;
 	worker->last_ts = chunk->begin;

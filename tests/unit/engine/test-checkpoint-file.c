@@ -43,7 +43,7 @@ static void begin(struct engine_fixture *fixture, struct stream **streams)
 	engine_fixture_init(fixture);
 	engine_fixture_metadata(fixture);
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		streams[cpu] = stream_new(fixture->trace, "one");
+		streams[cpu] = stream_new(fixture->trace, 0, "one");
 	}
 }
 
@@ -74,7 +74,7 @@ static void go_on(struct engine_fixture *before, const struct codec_out *checkpo
 	ck_assert(!codec.is_wrong);
 	engine_fixture_metadata(&after);
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		streams[cpu] = stream_new(after.trace, "one");
+		streams[cpu] = stream_new(after.trace, 0, "one");
 	}
 	add_packets(&after, streams, 0, PACKETS);
 	trace_finish(after.trace, 0);

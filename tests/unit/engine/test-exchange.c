@@ -37,7 +37,7 @@ static void add_packets(struct engine_fixture *fixture, struct stream *const *st
 static void add_streams(struct engine_fixture *fixture, struct stream **streams)
 {
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		streams[cpu] = stream_new(fixture->trace, cpu == 0 ? "a" : "b");
+		streams[cpu] = stream_new(fixture->trace, 0, cpu == 0 ? "a" : "b");
 	}
 }
 

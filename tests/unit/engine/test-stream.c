@@ -68,7 +68,7 @@ START_TEST(finds_gaps)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	for (size_t i = 0; i < 4; i++) {
 		add(&fixture, stream, sequences[_i].packets[i].seq,
 		    sequences[_i].packets[i].discarded);
@@ -106,13 +106,13 @@ START_TEST(continues_after_reconnect)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	before = stream_new(fixture.trace, "a");
+	before = stream_new(fixture.trace, 0, "a");
 	for (uint64_t seq = 0; seq < 3; seq++) {
 		add(&fixture, before, seq, 0);
 	}
 	stream_away(before, 0);
 	ck_assert(before->is_away);
-	after = stream_new(fixture.trace, "a");
+	after = stream_new(fixture.trace, 0, "a");
 	for (size_t i = 0; i < 3; i++) {
 		add(&fixture, after, reconnects[_i].seqs[i], 0);
 		engine_step(fixture.engine, false, 0);
@@ -131,7 +131,7 @@ START_TEST(continues_what_had_ended)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	for (uint64_t seq = 0; seq < 3; seq++) {
 		add(&fixture, stream, seq, 0);
 	}
@@ -140,7 +140,7 @@ START_TEST(continues_what_had_ended)
 		engine_step(fixture.engine, false, 0);
 		ck_assert_uint_eq(trace_watermark(fixture.trace), UINT64_MAX);
 		stream_away(stream, 0);
-		stream = stream_new(fixture.trace, "a");
+		stream = stream_new(fixture.trace, 0, "a");
 		for (uint64_t seq = 0; seq < 3; seq++) {
 			add(&fixture, stream, seq, 0);
 		}
@@ -160,7 +160,7 @@ START_TEST(ended_is_not_continued_without_a_reconnect)
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
 	for (int times = 0; times < 2; times++) {
-		struct stream *stream = stream_new(fixture.trace, "a");
+		struct stream *stream = stream_new(fixture.trace, 0, "a");
 
 		add(&fixture, stream, 0, 0);
 		stream_end(stream);
@@ -197,7 +197,7 @@ START_TEST(numbers_begin_again)
 		if (stream) {
 			stream_away(stream, 0);
 		}
-		stream = stream_new(fixture.trace, "a");
+		stream = stream_new(fixture.trace, 0, "a");
 		for (uint64_t i = 0; i < 6; i++) {
 			engine_fixture_packet(
 				&fixture, stream,
@@ -226,7 +226,7 @@ START_TEST(unfetched_packets_are_lost)
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
 	trace_set_live(fixture.trace);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	if (has_packet) {
 		add(&fixture, stream, 0, 0);
 	} else {
@@ -236,7 +236,7 @@ START_TEST(unfetched_packets_are_lost)
 	if (comes_again) {
 		trace_metadata_restart(fixture.trace);
 		engine_fixture_metadata(&fixture);
-		stream = stream_new(fixture.trace, "a");
+		stream = stream_new(fixture.trace, 0, "a");
 		add(&fixture, stream, 0, 0);
 		add(&fixture, stream, 1, 0);
 	}
@@ -261,11 +261,11 @@ START_TEST(loss_of_no_stream_counts)
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
 	trace_set_live(fixture.trace);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	stream_lost_packets(stream, 67, "they are gone");
 	stream_end(stream);
 	if (has_other) {
-		other = stream_new(fixture.trace, "b");
+		other = stream_new(fixture.trace, 0, "b");
 		add(&fixture, other, 0, 0);
 	}
 	trace_finish(fixture.trace, 0);
@@ -290,10 +290,10 @@ START_TEST(another_cpu_does_not_continue)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	before = stream_new(fixture.trace, "a");
+	before = stream_new(fixture.trace, 0, "a");
 	add(&fixture, before, 0, 0);
 	stream_away(before, 0);
-	after = stream_new(fixture.trace, "b");
+	after = stream_new(fixture.trace, 0, "b");
 	engine_fixture_packet(
 		&fixture, after,
 		&(struct made_packet){ .cpu = 1, .begin = 1000, .end = 2000, .seq = 0 });
@@ -310,7 +310,7 @@ START_TEST(away_without_packet_ends)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	stream_away(stream, 0);
 	ck_assert(stream->is_ended && !stream->is_away);
 	finish(&fixture, &(struct expected){ 0, 0, 0 });
@@ -325,7 +325,7 @@ START_TEST(lost_packet_counts_once)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	add(&fixture, stream, 0, 0);
 	stream_lost_packets(stream, 1, "it is gone");
 	add(&fixture, stream, 2, 0);
@@ -343,7 +343,7 @@ START_TEST(final_loss_counts)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	add(&fixture, stream, 0, 0);
 	stream_lost_packets(stream, 1, "it is gone");
 	stream_lost_packets(stream, 1, "this one, too");
@@ -375,7 +375,7 @@ START_TEST(final_loss_counts_once)
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
 	for (int times = 0; times < 2; times++) {
-		stream = stream_new(fixture.trace, "a");
+		stream = stream_new(fixture.trace, 0, "a");
 		for (uint64_t seq = 0; seq < 3; seq++) {
 			add(&fixture, stream, seq, 0);
 		}
@@ -407,7 +407,7 @@ START_TEST(closes_chunks)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	add(&fixture, stream, 0, 0);
 	ck_assert_uint_eq(stream->submitted, 0);
 	ck_assert_uint_eq(stream->filling->chunk.packets.count, 1);
@@ -441,7 +441,7 @@ START_TEST(closes_chunks_at_holes)
 
 	engine_fixture_init(&fixture);
 	engine_fixture_metadata(&fixture);
-	stream = stream_new(fixture.trace, "a");
+	stream = stream_new(fixture.trace, 0, "a");
 	for (uint64_t i = 0; i < 3; i++) {
 		engine_fixture_packet(&fixture, stream,
 				      &(struct made_packet){ .begin = begins[i],

@@ -1,0 +1,14 @@
+/*
+ * joined: which recorded traces are read as one: a kernel's and those of programs beside it, where
+ * a job or a period is of programs' events.  All others are analysed one by one.
+ */
+#pragma once
+
+#include "recorded/recorded.h"
+#include "run/run.h"
+
+/* Adds those of the traces. */
+void joined_find(const struct options *options, const struct recorded_paths *paths,
+		 recorded_ones *ret);
+/* Those that are read with the trace of this index; NULL: it is read alone. */
+const struct recorded_paths *joined_with(const recorded_ones *ones, size_t at);
