@@ -123,8 +123,7 @@ bool plan_in_domain(const char *domain, const char *asked)
 static bool is_wanted(const struct plan_builder *b, const struct plan_request *request,
 		      const struct event_class *class, const struct plan_class_names *name)
 {
-	const struct env_entry *domain =
-		request->domain ? metadata_env(b->of->of, "domain") : NULL;
+	const struct env_entry *domain = request->domain ? metadata_env(b->of->of, "domain") : NULL;
 
 	return plan_in_domain(domain ? domain->text : NULL, request->domain) &&
 	       (!request->takes || request->takes(class)) && has_needed(b, request, class, name);
