@@ -232,6 +232,7 @@ static int overview_one(const struct options *options, const struct recorded_pat
 {
 	struct overview_config config = { .slices = options->slices,
 					  .uses_figures = options->has_analyses,
+					  .has_calls = options->periods.calls.count > 0,
 					  .wants_tree = { [TREE_CPU] = wants(options, "cpu"),
 							  [TREE_PROCESS] =
 								  wants(options, "process") },

@@ -291,7 +291,8 @@ static void take_host_slice(struct overview *overview, size_t number, size_t sli
 	host->span.first = slice < host->span.first ? slice : host->span.first;
 	host->span.past = slice + 1 > host->span.past ? slice + 1 : host->span.past;
 	host->covered[slice] = covered_by(report);
-	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
+	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S,
+		    overview->config.has_calls, on_value,
 		    &(struct overview_taking){ overview, number, slice });
 	groups_report(host->groups, slice, report);
 	ran_report(overview->ran, number, told_host(overview, number), slice, report);

@@ -34,6 +34,7 @@ struct overview_config {
 	size_t hosts;        /* up to TREE_HOSTS_MAX; 0: one */
 	size_t slices;       /* no more than that; from 2 to PARTITION_SLICES_MAX */
 	bool uses_figures;
+	bool has_calls;              /* as in series_each() */
 	bool wants_tree[TREE_KINDS]; /* time and CPUs, time and processes */
 	double p; /* of the partition that is described; negative: the suggested one */
 };

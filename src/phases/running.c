@@ -190,8 +190,8 @@ void running_report(struct running *running, const struct report *report, bool h
 	VEC_EACH(&running->series, series) {
 		series->value = series->holds ? series->value : 0;
 	}
-	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, take_value,
-		    &taking);
+	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, false,
+		    take_value, &taking);
 	groups_report(running->groups, slices_so_far(running), report);
 	push_slice(running, old_series);
 	find_beside(running);

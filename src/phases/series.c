@@ -234,13 +234,13 @@ static void put_event_rates(const struct series_sink *sink, const struct report_
 }
 
 static void put_rows(const struct series_sink *sink, const struct report_table *table,
-		     bool has_cpus)
+		     bool has_cpus, bool has_calls)
 {
 	const char *key = table->table->key;
 
 	if ((is_of(table, "periods") && strcmp(key, "by_name") == 0) ||
 	    (is_of(table, "jobs") && strcmp(key, "jobs") == 0) ||
-	    (is_of(table, "calls") && strcmp(key, "by_name") == 0)) {
+	    (has_calls && is_of(table, "calls") && strcmp(key, "by_name") == 0)) {
 		for (size_t i = 0; i < table->row_count && i < SERIES_ROWS_MAX; i++) {
 			put_ended(sink, table, &table->rows[i]);
 		}
@@ -264,7 +264,7 @@ static bool knows_analysis(const struct report *report, const char *analysis)
 	return false;
 }
 
-void series_each(const struct report *report, double seconds,
+void series_each(const struct report *report, double seconds, bool has_calls,
 		 void (*on_value)(void *user, const struct series_value *value), void *user)
 {
 	const struct series_sink sink = { .on_value = on_value, .user = user, .seconds = seconds };
@@ -289,7 +289,7 @@ void series_each(const struct report *report, double seconds,
 				put_waits(&sink, table);
 			}
 		} else if (table->table->key) {
-			put_rows(&sink, table, has_cpus);
+			put_rows(&sink, table, has_cpus, has_calls);
 		}
 	}
 }

@@ -11,9 +11,8 @@
  *   tenth of a CPU's time is the least change, or of the largest value.
  *   With waits it counts where it is spent; that of each CPU, which changes as the scheduler
  *   moves threads, is a figure.
- * - Of each period and job that was asked for, and each name of calls: executions and missed
- *   deadlines a second, how many are open when the window ends, and how long those took that ended
- *   in it.
+ * - Of each period, job and call that was asked for: executions and missed deadlines a second, how
+ *   many are open when the window ends, and how long those took that ended in it.
  * - Each sum of the analyses' own figures a second: calls, bytes, events; without CPU time the
  *   events of each name and of each process of user programs.
  *
@@ -46,8 +45,9 @@ struct series_value {
 };
 
 /* Calls @on_value for each series of a window that is @seconds long; a name stays until it
- * returns.  They come in the same order for all windows. */
-void series_each(const struct report *report, double seconds,
+ * returns.  They come in the same order for all windows.  @has_calls: calls were asked for; of
+ * those that are found by their names, each lone X_begin would be one that is open for ever. */
+void series_each(const struct report *report, double seconds, bool has_calls,
 		 void (*on_value)(void *user, const struct series_value *value), void *user);
 
 /* "1,234/s", "2.80 s/s", "1.2 MiB/s"; of a level "1.5", "2.80 s". */
