@@ -202,7 +202,9 @@ def killed(sillage, place):
                 file.write(b'\xc1\x1f\xfc\xc1' + b'torn' * 100)
         recorder.kill()
         recorder.communicate()
+        until = time.monotonic() + 60
         while has_instance(recorder):
+            assert time.monotonic() < until, 'nobody removes the instance: %s' % name
             time.sleep(POLL_S)
         if has_packet(place_of):
             for path in torn:

@@ -180,25 +180,41 @@ static void remove_late(const void *user)
 
 #define INSTANCES_MAX 1000 /* of one process */
 
-static int make_dir_of(struct ftrace_instance *instance, struct err *err)
+/* A name that no instance has: those of this process differ by a number. */
+static void name_instance(struct ftrace_instance *instance)
 {
-	int r = -EEXIST;
-
-	for (unsigned int i = 0; i < INSTANCES_MAX && r == -EEXIST; i++) {
+	for (unsigned int i = 0; i < INSTANCES_MAX; i++) {
 		free(instance->path);
 		instance->path = mem_printf(i == 0 ? "%s/instances/%s%d" : "%s/instances/%s%d-%u",
 					    instance->tracefs, prefix, (int)getpid(), i);
-		r = mkdir(instance->path, 0700) < 0 ? -errno : 0;
+		if (access(instance->path, F_OK) < 0) {
+			break;
+		}
 	}
-	if (r < 0) {
-		(void)err_raise(err, r, "%s: %s%s", instance->path, strerror(-r),
-				r == -EPERM || r == -EACCES ? ": it needs CAP_SYS_ADMIN (run it as "
-							      "root)"
-							    : "");
-		free(instance->path);
+}
+
+/* The guardian is there first: nothing may end this process with an instance and without one. */
+static int make_dir_of(struct ftrace_instance *instance, struct err *err)
+{
+	int r;
+
+	name_instance(instance);
+	if (access(instance->path, F_OK) == 0) {
+		r = err_raise(err, -EEXIST, "%s: it exists", instance->path);
+		free(instance->path); /* which is not ours to remove */
 		instance->path = NULL;
+		return r;
 	}
-	return r;
+	instance->guardian = guardian_new(remove_late, instance, -1, err);
+	if (!instance->guardian) {
+		return -EAGAIN;
+	}
+	r = mkdir(instance->path, 0700) < 0 ? -errno : 0;
+	return r == 0 ? 0
+		      : err_raise(err, r, "%s: %s%s", instance->path, strerror(-r),
+				  r == -EPERM || r == -EACCES
+					  ? ": it needs CAP_SYS_ADMIN (run it as root)"
+					  : "");
 }
 
 static int set_pids(const struct ftrace_instance *instance, const struct instance_config *config,
@@ -277,10 +293,7 @@ int instance_new(const struct instance_config *config, struct ftrace_instance **
 		remove_dead(instance->tracefs);
 		r = make_dir_of(instance, err);
 	}
-	if (r == 0) {
-		instance->guardian = guardian_new(remove_late, instance, -1, err);
-		r = instance->guardian ? configure(instance, config, err) : -EAGAIN;
-	}
+	r = r < 0 ? r : configure(instance, config, err);
 	if (r == 0) {
 		count_cpus(instance);
 		*ret = instance;
