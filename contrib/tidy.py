@@ -67,6 +67,8 @@ ROOMS = {
     'analyses/state': ('analyses/call-name.h', 'analyses/files/', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
     'src/tracedat': ('base/', 'base/process/', 'ftrace/'),
     'src/recorded': ('base/', 'base/process/', 'kernel/perf-names.h', 'engine/', 'tracedat/') + CTF + CONTRACT,
+    # What is read from the middle on; its file is made whole as an output is.
+    'src/index': ('base/', 'base/process/', 'query/period.h', 'engine/', 'engine/exchange/', 'engine/tables/selection.h', 'recorded/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'query/diff/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,

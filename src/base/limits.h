@@ -344,6 +344,17 @@
 
 /* One frame of a file of partials: more than a chunk of 64 MiB becomes. */
 #define PARTIAL_FILE_FRAME_BYTES_MAX ((size_t)1 << 30)
+
+/* An index (src/index).  A section but that of places is read as a whole; as many warnings as the
+ * engine passes on, and the one that says that there are more; so many bytes of a file's begin and
+ * end, and of a packet, tell whether they are still the same. */
+#define INDEX_SECTION_BYTES_MAX ((uint64_t)64 << 20)
+#define INDEX_WARNINGS_MAX      101
+#define INDEX_LOOK_BYTES        256
+/* Bytes of a trace between two checkpoints: a range is read from the one before it, which takes
+ * some 30 ms.  All of them together take no more than this part of the trace, but one is there. */
+#define INDEX_EVERY_BYTES ((uint64_t)16 << 20)
+#define INDEX_STATES_PART 50
 /* A reader of such files may hold so many times --max-memory: partials are up to that much larger
  * than their packets. */
 #define PARTIAL_FILE_HELD_FACTOR 4

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
+#include "index/index.h"
 #include "output/sink.h"
 #include "phases/phases.h"
 #include "recorded/recorded.h"
@@ -285,6 +286,23 @@ static void note_failure(struct analyze *a)
 	output_warning(a->output, NULL, &warning);
 }
 
+static void say_used(const struct analyze *a, const struct recorded_path *path,
+		     const struct index_used *used)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (used->is_refused && a->options->verbosity >= 0) {
+		char *again = shell_path(path->dirs.at[0]);
+
+		say("%s: its index is not used: %s; to make it again: sillage index %s", path->name,
+		    used->why.text, again);
+		free(again);
+	} else if (used->passed > 0 && a->options->verbosity > 0) {
+		say("%s: its index told what was before the range: %s of it were not read",
+		    path->name, units_bytes(text, used->passed));
+	}
+}
+
 static int analyze_one(struct analyze *a, struct engine_config *config, size_t number)
 {
 	const struct recorded_path *path = &a->paths.at.at[number];
@@ -299,6 +317,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config, size_t n
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
+	struct index_used used = { 0 };
 	int r = run_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
 	assert(!a->rollup);
@@ -315,13 +334,11 @@ static int analyze_one(struct analyze *a, struct engine_config *config, size_t n
 		a->phases = run_wants_phases(a->options, a->actions)
 				    ? phases_new(a->checkpoint_file)
 				    : NULL;
-		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		/* Of what is wrong in the metadata no more is known yet. */
 		output_trace_fini(&a->identity);
 		a->identity.path = mem_strdup(path->name);
-		r = recorded_analyze(path, &run, &a->err);
-		engine_free(run.engine);
+		r = index_analyze(path, config, &run, &used, &a->err);
 		rollup_free(a->rollup);
 		a->rollup = NULL;
 		phases_free(a->phases);
@@ -331,6 +348,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config, size_t n
 		r = err_raise(&a->err, -ERANGE, "%s: nothing of it is in this range", path->name);
 	}
 	clear_progress(a);
+	say_used(a, path, &used);
 	if (r < 0) {
 		note_failure(a);
 	}

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/overview.h"
 #include "engine/engine.h"
+#include "index/index.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
 #include "run/check-names.h"
@@ -133,16 +134,13 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 					 .range_end = config.range_end,
 					 .stop = &run_stop,
 					 .on_trace = on_trace };
-	int r;
+	struct index_used used;
 
 	assert(span->begin < span->end);
 	memcpy(config.analyses, options->analyses, sizeof(config.analyses));
 	config.interval_ns = config.shown_interval_ns = overview_interval(span);
 	config.keeps_windows = true; /* they are its slices */
-	recorded.engine = engine_new(&config);
-	r = recorded_analyze(path, &recorded, err);
-	engine_free(recorded.engine);
-	return r;
+	return index_analyze(path, &config, &recorded, &used, err);
 }
 
 /* One host after the other. */

@@ -35,6 +35,7 @@ struct engine *engine_new(const struct engine_config *config)
 		assert(i < ANALYSES_MAX);
 		engine->setup.analyses[i] = config->analyses[i];
 	}
+	engine->setup.reported = config->reported;
 	engine->setup.interval_ns = config->interval_ns;
 	engine->setup.shown_ns = config->shown_interval_ns;
 	engine->setup.keeps_windows = config->keeps_windows;

@@ -83,6 +83,9 @@ struct engine_export {
 
 struct engine_config {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	/* Of these, those that reports have; ends with NULL.  NULL: all.  Must outlive the engine.
+	 */
+	const struct analysis *const *reported;
 	uint64_t interval_ns;
 	/* Windows that the output combines from those and shows; 0: it shows those. */
 	uint64_t shown_interval_ns;

@@ -78,6 +78,23 @@ bool stream_resume(struct stream *stream, const struct packet_info *info,
 /* Recorded: identifies the stream by its first packet, before that is added. */
 void stream_expect(struct stream *stream, const struct packet_info *info);
 
+/*
+ * Recorded: what a stream needs, beside its checkpoint, to go on with the very next packet, as if
+ * nothing had been between.
+ */
+struct stream_facts {
+	bool is_known;        /* it was identified; else it has no checkpoint */
+	bool is_over;         /* it has ended */
+	bool is_renumbered;   /* numbers of packets began again */
+	bool has_told_remedy; /* a warning said what helps */
+	uint64_t seq_num;     /* of its last packet; UINT64_MAX: it has none */
+	uint64_t end;         /* ns: of all its packets so far */
+};
+void stream_facts(const struct stream *stream, struct stream_facts *ret);
+/* The stream with this number among those that a checkpoint gave the trace, which is not over, goes
+ * on.  NULL: there is none that can. */
+struct stream *stream_go_on(struct trace *trace, size_t number, const struct stream_facts *facts);
+
 /* Reports bytes that are no packet: a gap, and one packet lost. */
 void stream_bad_packet(struct stream *stream, const char *message);
 

@@ -490,6 +490,37 @@ void trace_pause(struct trace *trace, uint64_t now_ns)
 	merger_drain(trace->merger, now_ns);
 }
 
+void trace_forget_sums(struct trace *trace)
+{
+	assert(trace->in_flight == 0);
+	merger_forget_sums(trace->merger);
+}
+
+bool trace_set_range(struct trace *trace)
+{
+	assert(trace->is_restored);
+	return merger_set_range(trace->merger);
+}
+
+uint64_t trace_last(const struct trace *trace)
+{
+	return merger_last(trace->merger);
+}
+
+unsigned int trace_warnings(const struct trace *trace)
+{
+	return trace->warnings;
+}
+
+void trace_warn_again(struct trace *trace, const struct engine_warning *warnings, size_t count,
+		      unsigned int given)
+{
+	for (size_t i = trace->warnings; i < count; i++) {
+		trace->engine->config.on_warning(trace->user, &warnings[i]);
+	}
+	trace->warnings = given > trace->warnings ? given : trace->warnings;
+}
+
 void trace_end_away(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->streams.count; i++) {

@@ -121,5 +121,18 @@ uint64_t trace_closed_until(const struct trace *trace);
 
 /* Waits for workers, and closes the windows that can be closed.  Nothing is in flight then. */
 void trace_pause(struct trace *trace, uint64_t now_ns);
+/* Of a paused trace that is before its range: drops the sums that the range's begin would drop. */
+void trace_forget_sums(struct trace *trace);
+/* Of a trace that was read from such a checkpoint: the range begins where this run's does.  False:
+ * the checkpoint is not before that. */
+bool trace_set_range(struct trace *trace);
+/* ns: no event that was read so far is later; 0: none was read. */
+uint64_t trace_last(const struct trace *trace);
+/* So many warnings were given; of more than were passed on the number goes on. */
+unsigned int trace_warnings(const struct trace *trace);
+/* Of a trace that goes on from a checkpoint: passes on the warnings that it gave until then, but
+ * for those that this run has given already.  @given: so many it gave. */
+void trace_warn_again(struct trace *trace, const struct engine_warning *warnings, size_t count,
+		      unsigned int given);
 /* Ends the streams that are away: no packet of them comes any more. */
 void trace_end_away(struct trace *trace);

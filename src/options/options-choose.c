@@ -72,7 +72,10 @@ void options_choose_usual(struct options *options, bool has_kernel, bool has_use
 {
 	bool are_phases = options->command == FOR_OVERVIEW,
 	     are_all = options->command == FOR_TOP || options->command == FOR_COMPARE;
-	const char *kernel = are_all ? "all" : are_phases ? "count,cpu,waits" : "count,cpu,io";
+	const char *kernel = are_all                         ? "all"
+			     : are_phases                    ? "count,cpu,waits"
+			     : options->command == FOR_INDEX ? "count,cpu,io,state,waits"
+							     : "count,cpu,io";
 	const char *user = are_all ? "all" : "count,calls,ust";
 	struct err err;
 	int r;

@@ -21,7 +21,7 @@ const char *options_command(unsigned int command)
 	static const char *const names[] = { "live",     "analyze",  "list",    "replay", "top",
 					     "triggers", "lami",     "capture", "report", "map",
 					     "merge",    "overview", "setup",   "watch",  "export",
-					     "history",  "compare",  "record" };
+					     "history",  "compare",  "record",  "index" };
 	size_t i = 0;
 
 	assert(command != 0);

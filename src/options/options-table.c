@@ -17,7 +17,7 @@
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
 	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE |           \
-	 FOR_RECORD)
+	 FOR_RECORD | FOR_INDEX)
 
 #define JOBS_MAX   1024
 #define WORST_MAX  1000      /* executions: each has a critical path of its own */
@@ -61,9 +61,10 @@ static const char *const metrics_profiles[] = { "small", "full", NULL };
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
 	  "names, all, or help (top, compare: all; overview: count,cpu,waits, of programs "
-	  "count,calls,ust; "
+	  "count,calls,ust; index: count,cpu,io,state,waits, of programs count,calls,ust; "
 	  "count,cpu,io, of programs count,calls,ust)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE | FOR_RECORD,
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE |
+		  FOR_RECORD | FOR_INDEX,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses),
 	  GROUP("Figures and output") },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv, html, perfetto (text)", FOR_REPORT,
@@ -85,7 +86,7 @@ const struct option options_table[] = {
 	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY | FOR_COMPARE,
 	  COUNT(top, UINT32_MAX), GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (report: 1; online CPUs)",
-	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE,
+	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE | FOR_INDEX,
 	  COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
 	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
@@ -94,12 +95,16 @@ const struct option options_table[] = {
 	{ 'o', "output", "DIR", "the trace goes there (recording-DATE-TIME)", FOR_RECORD,
 	  TEXT(output) },
 	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_COMPARE, SIZE(chunk_bytes) },
+	  FOR_WORK | FOR_OVERVIEW | FOR_COMPARE | FOR_INDEX, SIZE(chunk_bytes) },
 	{ 0, "max-memory", "SIZE",
 	  "bound for what is held in memory (report: none; live, top, watch: an eighth of the "
 	  "machine's, at least 256M; 256M)",
-	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW | FOR_REPORT | FOR_COMPARE | FOR_HISTORY,
+	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW | FOR_REPORT | FOR_COMPARE | FOR_HISTORY | FOR_INDEX,
 	  SIZE(max_memory), GIVEN(has_max_memory) },
+	{ 0, "every", "SIZE", "bytes of the trace between two places to begin from (16M)",
+	  FOR_INDEX, SIZE(index_bytes), GIVEN(has_index_bytes) },
+	{ 0, "beside", NULL, "the index lies in the directory of the trace (in the user's cache)",
+	  FOR_INDEX, FLAG(beside) },
 	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW | FOR_RECORD,
 	  DURATION(duration_ns), GROUP("When, and from where") },
 	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
@@ -134,6 +139,8 @@ const struct option options_table[] = {
 	  TEXT(begin) },
 	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY | FOR_TOP, TEXT(end) },
 	{ 0, "at", "TIME", "the shortest window that the time lies in", FOR_HISTORY, TEXT(at) },
+	{ 0, "at", "TIME", "how all threads are then, and in which calls since when", FOR_REPORT,
+	  TEXT(at) },
 	{ 0, "follow", NULL, "then each newer window as it lands in the store (10 windows before)",
 	  FOR_HISTORY, FLAG(follow) },
 	{ 0, "host", "GLOB", "of a store only traces of hosts with such a name",

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/shell.h"
 #include "base/units.h"
@@ -37,6 +38,7 @@ static void set_defaults(struct options *o)
 	o->top = 10;
 	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;
 	o->chunk_bytes = UINT64_C(1) << 20;
+	o->index_bytes = INDEX_EVERY_BYTES;
 	o->max_memory = UINT64_C(256) << 20;
 	o->retry_ns = UINT64_MAX;
 	o->grace_ns = 5 * NS_PER_S;
@@ -337,9 +339,9 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && options->buckets && strcmp(options->format, "json") != 0) {
 		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
 	}
-	if (r == 0 &&
-	    (command & (FOR_LIVE | FOR_ANALYZE | FOR_OVERVIEW | FOR_TOP | FOR_LAMI | FOR_MAP |
-			FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE | FOR_RECORD))) {
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_OVERVIEW | FOR_TOP | FOR_LAMI |
+				  FOR_MAP | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE |
+				  FOR_RECORD | FOR_INDEX))) {
 		r = options_choose_asked(options, command == FOR_COMPARE || command == FOR_TOP,
 					 err);
 	}

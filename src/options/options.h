@@ -38,6 +38,7 @@ enum {
 	FOR_HISTORY = 32768,
 	FOR_COMPARE = 65536,
 	FOR_RECORD = 131072,
+	FOR_INDEX = 262144,
 };
 
 /* A text of NULL: the option was not given. */
@@ -46,6 +47,7 @@ struct options {
 	bool has_analyses, has_per;
 	unsigned int command; /* FOR_...: that they are of */
 	const char *format, *output, *begin, *end, *at, *to;
+	bool is_instant; /* of report --at: the range ends there, and has no length to speak of */
 	bool has_format;
 	const char *table;  /* --table */
 	const char *tables; /* csv, of which `format` is json: which one, "": all; NULL: none */
@@ -57,6 +59,8 @@ struct options {
 	uint64_t width; /* of tables in text; 0: no limit */
 	bool has_jobs;
 	uint64_t jobs;
+	uint64_t index_bytes; /* --every of index */
+	bool has_index_bytes, beside;
 	uint64_t chunk_bytes, max_memory;
 	bool has_max_memory;
 	uint64_t duration_ns, windows; /* 0: no limit */

@@ -255,6 +255,22 @@ void recorded_next(struct recorded_file *file, const struct plan *plan, struct d
 	look(file, plan, decoder);
 }
 
+bool recorded_go_to(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
+		    uint32_t part, uint64_t offset)
+{
+	if (part >= file->parts.count || offset >= file->parts.at[part].size) {
+		return false;
+	}
+	free(recorded_take_fault(file));
+	file->part = part;
+	file->fd = file->parts.at[part].fd;
+	file->size = file->parts.at[part].size;
+	file->offset = offset;
+	file->searched = 0;
+	look(file, plan, decoder);
+	return file->has_info && file->part == part && file->offset == offset;
+}
+
 const uint8_t *recorded_map_file(struct recorded_part *part)
 {
 	if (!part->mapped && part->size > 0 && part->size <= SIZE_MAX) {

@@ -173,7 +173,8 @@ struct play {
 	VEC(struct play_part) parts;
 	VEC(struct source) sources; /* by part and file */
 	uint64_t total, done;       /* bytes */
-	uint64_t ended; /* ns: the last of the streams that end before the range's end */
+	uint64_t ended;  /* ns: the last of the streams that end before the range's end */
+	uint64_t marked; /* bytes done at the last mark */
 };
 
 /* @is_there: the packet says that. */
@@ -407,6 +408,32 @@ static void feed_chunk(struct play *play, size_t i)
 	}
 }
 
+/* Tells the caller what comes next, every so many bytes. */
+static void mark(struct play *play)
+{
+	struct recorded_places places = { .done = play->done, .ended = play->ended };
+
+	if (!play->run->on_mark || play->done - play->marked < play->run->mark_bytes) {
+		return;
+	}
+	play->marked = play->done;
+	trace_pause(play->trace, 0);
+	VEC_EACH(&play->sources, source) {
+		const struct found_packet *packet = ahead_packet(source->ahead);
+		struct recorded_place *place = vec_push(&places.at);
+
+		*place = (struct recorded_place){ 0 };
+		stream_facts(source->stream, &place->stream);
+		assert(packet || place->stream.is_over);
+		if (packet) {
+			place->part = (uint32_t)packet->part;
+			place->offset = packet->offset;
+		}
+	}
+	play->run->on_mark(play->run->user, play->trace, &places);
+	vec_fini(&places.at);
+}
+
 /* False: a signal ended it. */
 static bool feed_all(struct play *play)
 {
@@ -426,8 +453,20 @@ static bool feed_all(struct play *play)
 		if (run->progress) {
 			run->progress(run->user, play->done, play->total);
 		}
+		mark(play);
 	}
 	return true;
+}
+
+static void add_sizes(struct play *play)
+{
+	VEC_EACH(&play->parts, part) {
+		VEC_EACH(&part->files.at, file) {
+			for (size_t k = 0; k < file->parts.count; k++) {
+				play->total += file->parts.at[k].size;
+			}
+		}
+	}
 }
 
 static void add_play_sources(struct play *play, uint32_t number)
@@ -439,9 +478,6 @@ static void add_play_sources(struct play *play, uint32_t number)
 					 .file = file,
 					 .stream = stream_new(play->trace, number, file->name) };
 
-		for (size_t k = 0; k < file->parts.count; k++) {
-			play->total += file->parts.at[k].size;
-		}
 		report_fault(source.stream, recorded_take_fault(file));
 		if (file->has_info) {
 			stream_expect(source.stream, &file->info);
@@ -520,13 +556,93 @@ static int open_all(struct play *play, struct err *err)
 	return r;
 }
 
+/* ---- where an index leads to ---- */
+
+/* What was lost before a place was told before. */
+static void pass_told(const struct source *source, const struct recorded_place *place)
+{
+	size_t part = source->is_over ? SIZE_MAX : place->part;
+	uint64_t offset = source->is_over ? UINT64_MAX : place->offset;
+
+	for (size_t k = 0; k < source->part->path->lost.count; k++) {
+		source->part->told.at[k] |=
+			is_before(source->file, &source->part->path->lost.at[k], part, offset);
+	}
+}
+
+/* The stream goes on where it was, at the same packet and with the same counters. */
+static int go_to(struct play *play, size_t known, const struct recorded_place *place,
+		 struct source *source, struct err *err)
+{
+	pass_told(source, place);
+	if (source->is_over) {
+		return 0;
+	}
+	source->stream =
+		place->stream.is_known ? stream_go_on(play->trace, known, &place->stream) : NULL;
+	return source->stream && recorded_go_to(source->file, source->part->plan, play->decoder,
+						place->part, place->offset)
+		       ? 0
+		       : err_raise(err, -EBADMSG, "%s: it has other packets", source->file->name);
+}
+
+/* All streams; an index is of one trace. */
+static int go_on(struct play *play, const struct recorded_places *places, struct err *err)
+{
+	struct play_part *part = &play->parts.at[0];
+	size_t known = 0;
+	int r = 0;
+
+	if (places->at.count != part->files.at.count) {
+		return err_raise(err, -EBADMSG, "%s: it has other files", part->path->name);
+	}
+	for (size_t i = 0; r == 0 && i < places->at.count; i++) {
+		struct source *source = vec_push(&play->sources);
+
+		*source = (struct source){ .part = part,
+					   .file = &part->files.at.at[i],
+					   .is_over = places->at.at[i].stream.is_over };
+		r = go_to(play, known, &places->at.at[i], source, err);
+		known += places->at.at[i].stream.is_known;
+	}
+	for (size_t i = 0; r == 0 && i < places->at.count; i++) {
+		struct source *source = &play->sources.at[i];
+
+		source->ahead = source->is_over
+					? NULL
+					: ahead_new(play->run->engine, source->file, part->plan);
+	}
+	play->done = play->marked = places->done;
+	play->ended = places->ended;
+	return r;
+}
+
+/* All streams, at their first packets or where a checkpoint was made. */
+static int begin(struct play *play, struct err *err)
+{
+	const struct recorded_run *run = play->run;
+	struct recorded_places places = { 0 };
+	int r = 0;
+
+	if (run->on_open && play->parts.count == 1) {
+		r = run->on_open(run->opener, play->trace, &play->parts.at[0].files, &places, err);
+	}
+	add_sizes(play);
+	if (r > 0) {
+		r = go_on(play, &places, err);
+	} else if (r == 0) {
+		open_streams(play);
+	}
+	vec_fini(&places.at);
+	return r;
+}
+
+/* Feeds all there is, up to the total or the pause. */
 static void play_all(struct play *play)
 {
 	const struct recorded_run *run = play->run;
 	bool is_whole;
 
-	trace_warn_notes(play->trace);
-	open_streams(play);
 	trace_end_away(play->trace);
 	is_whole = feed_all(play);
 	if (run->on_pause) {
@@ -562,6 +678,10 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	play.decoder = mem_alloc(sizeof(*play.decoder));
 	r = r < 0 ? r : run->on_trace(run->user, play.trace, err);
 	r = r < 0 ? r : open_all(&play, err);
+	if (r == 0) {
+		trace_warn_notes(play.trace);
+		r = begin(&play, err);
+	}
 	if (r == 0) {
 		play_all(&play);
 	}

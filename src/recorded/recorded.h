@@ -38,6 +38,7 @@
 #include "ctf/metadata/metadata.h"
 #include "ctf/packet-index.h"
 #include "engine/contract/beside.h"
+#include "engine/stream.h"
 #include "engine/trace.h"
 
 struct engine;
@@ -198,6 +199,9 @@ uint8_t *recorded_start(const struct recorded_file *file, const struct plan *pla
 
 /* Takes the fault, which the caller frees; NULL: none. */
 char *recorded_take_fault(struct recorded_file *file);
+/* Goes to a packet that recorded_next() has found before; false: there is none. */
+bool recorded_go_to(struct recorded_file *file, const struct plan *plan, struct decoder *decoder,
+		    uint32_t part, uint64_t offset);
 
 /* A trace opened to read its packets, without the engine.  Close it also when opening failed. */
 struct recorded {
@@ -218,6 +222,18 @@ void recorded_close(struct recorded *trace);
  * UINT64_MAX and 0. */
 int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
 		  struct err *err);
+
+/* What comes next of each file of a trace that is in the middle of being analyzed. */
+struct recorded_place {
+	uint64_t offset; /* of the next packet; of a stream that is over, of nothing */
+	uint32_t part;   /* it is in this part of the file */
+	struct stream_facts stream;
+};
+struct recorded_places {
+	uint64_t done;                 /* bytes */
+	uint64_t ended;                /* ns: the last end of the streams that are over */
+	VEC(struct recorded_place) at; /* by file */
+};
 
 /* How a trace is analyzed. */
 struct recorded_run {
@@ -241,6 +257,14 @@ struct recorded_run {
 	int (*on_trace)(void *user, struct trace *trace, struct err *err);
 	/* The trace continues later: it is paused, not ended.  NULL: it ends. */
 	void (*on_pause)(void *user, struct trace *trace);
+	/* Called between two packets, after so many bytes each time; NULL: never. */
+	uint64_t mark_bytes;
+	void (*on_mark)(void *user, struct trace *trace, const struct recorded_places *places);
+	/* Called with all files open: gives the trace a checkpoint, and where to go on from there.
+	 * 1: it did; 0: the trace begins; NULL: it begins.  @ret is zeroed; the caller frees it. */
+	void *opener;
+	int (*on_open)(void *opener, struct trace *trace, const struct recorded_files *files,
+		       struct recorded_places *ret, struct err *err);
 };
 /* Feeds one trace to the engine, up to its total. */
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,

@@ -148,6 +148,9 @@ int run_range_in(const struct options *options, const struct units_span *span, u
 	rest.first = *ret_begin > rest.first && *ret_begin < rest.last ? *ret_begin : rest.first;
 	r = r < 0 ? r
 		  : take_time(options->end_option, options->end, span ? &rest : NULL, ret_end, err);
+	if (r == 0 && options->is_instant && *ret_end > 0) {
+		*ret_begin = *ret_end - 1;
+	}
 	if (r == 0 && *ret_begin >= *ret_end && is_known) {
 		return err_raise(err, -EINVAL, "%s is not before %s", options->begin_option,
 				 options->end_option);

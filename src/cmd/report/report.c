@@ -13,6 +13,7 @@
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
+#include "cmd/report/instant.h"
 #include "cmd/report/occasion.h"
 #include "cmd/report/unexplained.h"
 #include "deep/executions/executions.h"
@@ -581,6 +582,9 @@ static int run(const struct options *options)
 	uint64_t begin, end;
 	struct err err;
 
+	if (options->at) {
+		return instant_report(options);
+	}
 	if (options->start && !discovery_start(options->start)) {
 		say("--start: \"%s\" is left out of jobs: it comes with whatever runs",
 		    options->start);

@@ -140,6 +140,16 @@ void setup_fini(struct setup *setup)
 	free(setup->routes);
 }
 
+bool setup_reports(const struct setup *setup, const struct analysis *analysis)
+{
+	const struct analysis *const *one = setup->reported;
+
+	while (one && *one && *one != analysis) {
+		one++;
+	}
+	return !one || *one;
+}
+
 int64_t setup_window(const struct setup *setup, uint64_t ts)
 {
 	assert_hot(setup->window_ns > 0);

@@ -64,8 +64,10 @@ struct setup {
 			     */
 	uint64_t shown_ns; /* a multiple of that: rows of empty windows begin and end at it; 0: that
 			    */
-	bool keeps_windows;    /* also long rows of empty ones, one by one */
-	bool wants_windows;    /* else only the total is reported */
+	bool keeps_windows; /* also long rows of empty ones, one by one */
+	bool wants_windows; /* else only the total is reported */
+	const struct analysis *const
+		*reported;     /* ends with NULL; reports have no others; NULL: all */
 	bool wants_containers; /* reports list containers */
 	bool wants_places;     /* rows of processes say which container they are in */
 	bool wants_order;      /* all rows of reports are in order, not only the first @top */
@@ -96,6 +98,8 @@ struct setup {
 	struct partial_cache *partial_cache;
 };
 
+/* Whether reports have the analysis. */
+bool setup_reports(const struct setup *setup, const struct analysis *analysis);
 /* The number of the window that @ts lies in, or WINDOW_BEFORE or WINDOW_AFTER. */
 int64_t setup_window(const struct setup *setup, uint64_t ts);
 

@@ -125,6 +125,26 @@ static bool flag_codec(struct codec *codec, bool flag)
 	return flag;
 }
 
+/* Most threads have none before a range, and those that ended have none any more. */
+static void figures_codec(struct codec *codec, const struct layout *layout, struct thread *thread)
+{
+	const struct columns *columns = &layout->columns[SCOPE_THREAD];
+	uint64_t *window = thread_window(layout, thread), *total = thread_total(layout, thread);
+	bool has_window = columns_any(columns, window), has_total = columns_any(columns, total);
+
+	codec_bool(codec, &has_window);
+	if (has_window) {
+		row_codec(codec, columns, window);
+	}
+	if (layout->is_direct) {
+		return;
+	}
+	codec_bool(codec, &has_total);
+	if (has_total) {
+		row_codec(codec, columns, total);
+	}
+}
+
 static void thread_codec(const struct checkpoint *checkpoint, const struct layout *layout,
 			 struct thread *thread)
 {
@@ -145,10 +165,7 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	if (codec_reads(codec) && setup->wants_views) {
 		thread_told(layout, thread)->id = shard_row_id(thread);
 	}
-	row_codec(codec, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
-	if (!layout->is_direct) {
-		row_codec(codec, &layout->columns[SCOPE_THREAD], thread_total(layout, thread));
-	}
+	figures_codec(codec, layout, thread);
 	for (size_t a = 0; a < setup->analysis_count; a++) {
 		analysis_checkpoint(setup->analyses[a], checkpoint,
 				    (char *)(thread + 1) + layout->thread_state_offsets[a]);

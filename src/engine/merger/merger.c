@@ -430,3 +430,41 @@ uint64_t merger_watermark(struct merger *merger)
 	}
 	return merger->lowest->has_until ? merger->lowest->until : 0;
 }
+
+void merger_lose(struct merger *merger, uint64_t packets)
+{
+	merger->unplaced += packets;
+}
+
+/* ---- checkpoints before a range ---- */
+
+void merger_forget_sums(struct merger *merger)
+{
+	assert(!merger->is_round_open && merger->tasks_running == 0);
+	if (merger->has_started && merger->is_before_range) {
+		window_forget(merger);
+		tables_close_window(&merger->tables, false);
+	}
+}
+
+bool merger_set_range(struct merger *merger)
+{
+	uint64_t begin = merger->setup->range_begin;
+
+	if (merger->last_ts >= begin || merger->last_bound > begin) {
+		return false;
+	}
+	if (!merger->has_started) {
+		return true;
+	}
+	if (!merger->is_before_range || merger->window_begin >= begin) {
+		return false;
+	}
+	window_open(merger, merger->window_begin);
+	return true;
+}
+
+uint64_t merger_last(const struct merger *merger)
+{
+	return merger->last_ts;
+}

@@ -146,8 +146,18 @@ void merger_cut(struct merger *merger);
 /* No partial comes any more: closes the last window and emits the total. */
 void merger_finish(struct merger *merger, uint64_t now_ns);
 
-/* Advances until no task runs: before the merger is written to a checkpoint. */
+/* Applies what is held up to the watermark, and advances until no task runs: before the merger is
+ * written to a checkpoint. */
 void merger_drain(struct merger *merger, uint64_t now_ns);
+
+/* After that: drops what the time before the range added up, as its end does.  What is known of
+ * threads and CPUs stays. */
+void merger_forget_sums(struct merger *merger);
+/* Read from a checkpoint that was made before a range without begin: the range begins where the
+ * setup says.  False: the checkpoint is not before it. */
+bool merger_set_range(struct merger *merger);
+/* ns: the last event that was taken; 0: none was. */
+uint64_t merger_last(const struct merger *merger);
 
 /* Emits the total up to the last closed window, now. */
 void merger_emit_total(struct merger *merger, bool so_far);

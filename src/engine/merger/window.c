@@ -132,6 +132,13 @@ static void begin_range(struct merger *merger)
 	merger->begin = merger->close_at;
 }
 
+void window_forget(struct merger *merger)
+{
+	memset(&merger->applied, 0, sizeof(merger->applied));
+	merger->window_late = 0;
+	merger->window_has_gap = false;
+}
+
 static void close_window(struct merger *merger, uint64_t now_ns)
 {
 	bool keep = !merger->is_before_range;
@@ -146,9 +153,7 @@ static void close_window(struct merger *merger, uint64_t now_ns)
 		merger->total_events += merger->applied.events;
 	}
 	tables_close_window(&merger->tables, keep);
-	memset(&merger->applied, 0, sizeof(merger->applied));
-	merger->window_late = 0;
-	merger->window_has_gap = false;
+	window_forget(merger);
 	assert(merger->closed_end <= merger->close_at); /* windows close in time order */
 	merger->closed_end = merger->close_at;
 	if (merger->is_before_range) {
@@ -171,8 +176,7 @@ static int64_t next_slice(const struct merger_stream *stream)
 	return INT64_MAX;
 }
 
-/* Opens the window that begins at @begin. */
-static void open_window(struct merger *merger, uint64_t begin)
+void window_open(struct merger *merger, uint64_t begin)
 {
 	const struct setup *setup = merger->setup;
 
@@ -238,7 +242,7 @@ static bool start(struct merger *merger, uint64_t watermark)
 	}
 	merger->has_started = true;
 	merger->begin = merger->first_ts;
-	open_window(merger, merger->first_ts);
+	window_open(merger, merger->first_ts);
 	start_cpus(merger);
 	return true;
 }
@@ -385,7 +389,7 @@ static bool end_open_round(struct merger *merger, uint64_t now_ns)
 		merger->is_round_open = false;
 		end_round(merger, now_ns);
 		if (closes) {
-			open_window(merger, merger->closed_end);
+			window_open(merger, merger->closed_end);
 		}
 	}
 	return true;
@@ -517,7 +521,7 @@ void merger_drain(struct merger *merger, uint64_t now_ns)
 {
 	do {
 		merger_wait(merger);
-	} while (merger_advance(merger, ROOM_ENOUGH, now_ns) || merger->tasks_running > 0);
+	} while (merger_advance(merger, ROOM_NONE, now_ns) || merger->tasks_running > 0);
 	assert(!merger->is_round_open); /* so that a checkpoint has all of it */
 }
 
@@ -531,11 +535,6 @@ static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 	one_round(merger, bound, true, now_ns);
 	merger_wait(merger);
 	(void)end_open_round(merger, now_ns);
-}
-
-void merger_lose(struct merger *merger, uint64_t packets)
-{
-	merger->unplaced += packets;
 }
 
 /* What a trace without an event has lost; false: nothing. */

@@ -28,8 +28,14 @@
 
 #include <stdint.h>
 
+struct merger;
+
 /* ns: the end of the window of this length that @ts lies in. */
 uint64_t window_end_of(uint64_t interval_ns, uint64_t ts);
 
 /* ns: how far the watermark may go before a CPU whose stream begins at @begin is given up. */
 uint64_t window_initial_limit(uint64_t begin);
+
+/* Opens the window that begins at @begin; drops what was counted in the open one. */
+void window_open(struct merger *merger, uint64_t begin);
+void window_forget(struct merger *merger);

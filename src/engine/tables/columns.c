@@ -195,3 +195,13 @@ void columns_check(const struct columns *columns)
 	assert(has_histograms == columns->has_histograms);
 	assert(levels == columns->level_count);
 }
+
+bool columns_any(const struct columns *columns, const uint64_t *row)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < columns->count; i++) {
+		any |= row[i];
+	}
+	return any != 0;
+}

@@ -42,6 +42,8 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 /* The memory that the row owns. */
 uint64_t columns_bytes(const struct columns *columns, const uint64_t *row);
 void columns_empty(const struct columns *columns, uint64_t *row);
+/* Whether any figure of it is not 0. */
+bool columns_any(const struct columns *columns, const uint64_t *row);
 
 /* Asserts that the counts, the kinds and the list of special columns agree. */
 void columns_check(const struct columns *columns);

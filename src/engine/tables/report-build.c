@@ -381,7 +381,8 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 		     t++) {
 			struct listing *listing;
 
-			if (!is_listed(setup, &setup->analyses[a]->tables[t])) {
+			if (!setup_reports(setup, setup->analyses[a]) ||
+			    !is_listed(setup, &setup->analyses[a]->tables[t])) {
 				continue;
 			}
 			listing = listing_new(tables, a, t, total, memory);

@@ -144,6 +144,18 @@ void tables_set_beside(struct tables *tables, const struct event_names *beside)
 	tables->missing_names = SIZE_MAX;
 }
 
+static void drop_missing_of_others(const struct setup *setup, struct missing_events *events)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < events->at.count; i++) {
+		if (setup_reports(setup, events->at.at[i].analysis)) {
+			events->at.at[kept++] = events->at.at[i];
+		}
+	}
+	events->at.count = kept;
+}
+
 void tables_find_missing(struct tables *tables)
 {
 	const struct setup *setup = tables->layout.setup;
@@ -166,6 +178,7 @@ void tables_find_missing(struct tables *tables)
 	names.at = texts;
 	missing_find(&names, setup->analyses, setup->analysis_count, setup->periods,
 		     &tables->missing);
+	drop_missing_of_others(setup, &tables->missing.events);
 	tables->missing_names = known;
 	free(texts);
 }

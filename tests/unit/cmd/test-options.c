@@ -423,7 +423,7 @@ static void check_names(const struct option *option, char *names)
 	for (char *name = strtok(names, ", "); name; name = strtok(NULL, ", ")) {
 		bool has_it = false;
 
-		for (unsigned int command = 1; command <= FOR_COMPARE; command *= 2) {
+		for (unsigned int command = 1; command <= FOR_INDEX; command *= 2) {
 			has_it |= strcmp(options_command(command), name) == 0 &&
 				  (option->commands & command);
 		}
@@ -454,7 +454,7 @@ START_TEST(help_is_of_the_command)
 			}
 		}
 		free(bracket);
-		for (unsigned int command = 1; command <= FOR_COMPARE; command *= 2) {
+		for (unsigned int command = 1; command <= FOR_INDEX; command *= 2) {
 			char *own = options_own_help(option->help, options_command(command));
 
 			ck_assert_ptr_null(strchr(own, ';'));
