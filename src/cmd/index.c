@@ -118,7 +118,7 @@ static int make_index(struct indexing *run, const char *name, const struct analy
 	return r;
 }
 
-static bool has_wanted(const struct index_head *head, const struct analysis *const *wanted)
+static bool has_asked(const struct index_head *head, const struct analysis *const *wanted)
 {
 	for (; *wanted; wanted++) {
 		size_t i = 0;
@@ -142,7 +142,7 @@ static bool is_as_good(const struct indexing *run, const char *name,
 	char *found = NULL;
 	int r = index_open(run->path, &index, &found, &why);
 	bool is = r == 0 && !run->options->has_index_bytes && strcmp(found, name) == 0 &&
-		  has_wanted(index_file_head(index_of(index)), wanted);
+		  has_asked(index_file_head(index_of(index)), wanted);
 
 	if (run->options->verbosity >= 0 && is) {
 		say("%s: its index is as the trace is: %s", run->path->name, found);

@@ -423,7 +423,7 @@ static void add_play_sources(struct play *play, uint32_t number)
 	}
 }
 
-static void open_streams(struct play *play)
+static void begin_streams(struct play *play)
 {
 	for (uint32_t i = 0; i < play->parts.count; i++) {
 		add_play_sources(play, i);
@@ -508,8 +508,8 @@ static void pass_told(const struct source *source, const struct recorded_place *
 }
 
 /* The stream goes on where it was, at the same packet and with the same counters. */
-static int go_to(struct play *play, size_t known, const struct recorded_place *place,
-		 struct source *source, struct err *err)
+static int go_to_place(struct play *play, size_t known, const struct recorded_place *place,
+		       struct source *source, struct err *err)
 {
 	pass_told(source, place);
 	if (source->is_over) {
@@ -539,7 +539,7 @@ static int go_on(struct play *play, const struct recorded_places *places, struct
 		*source = (struct source){ .part = part,
 					   .file = &part->files.at.at[i],
 					   .is_over = places->at.at[i].stream.is_over };
-		r = go_to(play, known, &places->at.at[i], source, err);
+		r = go_to_place(play, known, &places->at.at[i], source, err);
 		known += places->at.at[i].stream.is_known;
 	}
 	for (size_t i = 0; r == 0 && i < places->at.count; i++) {
@@ -568,7 +568,7 @@ static int begin(struct play *play, struct err *err)
 	if (r > 0) {
 		r = go_on(play, &places, err);
 	} else if (r == 0) {
-		open_streams(play);
+		begin_streams(play);
 	}
 	vec_fini(&places.at);
 	return r;

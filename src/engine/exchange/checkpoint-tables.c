@@ -9,103 +9,6 @@
 #include "engine/tables/columns.h"
 #include "engine/tables/tables.h"
 
-/* ---- figures ---- */
-
-static void row_codec(struct codec *codec, const struct columns *columns, uint64_t *row)
-{
-	for (uint32_t i = 0; i < columns->count; i++) {
-		if (columns->kinds[i] == COLUMN_HISTOGRAM) {
-			struct histogram *histogram = (struct histogram *)(uintptr_t)row[i];
-
-			histogram_codec(codec, &histogram);
-			row[i] = (uint64_t)(uintptr_t)histogram;
-		} else {
-			codec_u64(codec, &row[i]);
-		}
-	}
-}
-
-static void sums_codec(struct codec *codec, const struct columns *columns, struct sums *sums)
-{
-	codec_bool(codec, &sums->is_touched);
-	row_codec(codec, columns, sums->window);
-	row_codec(codec, columns, sums->total);
-}
-
-/* ---- keyed rows ---- */
-
-/* The row of a key that was read; NULL: no table has such keys. */
-static struct keyed_row *keyed_read(struct keyed_rows *keyed_rows, const struct layout *layout,
-				    const struct keyed_row *like)
-{
-	const struct analysis *analysis;
-
-	if (like->analysis >= layout->setup->analysis_count || like->table >= TABLES_MAX) {
-		return NULL;
-	}
-	analysis = layout->setup->analyses[like->analysis];
-	if (analysis->tables[like->table].scope != SCOPE_KEYED ||
-	    !analysis->tables[like->table].columns[0].key) {
-		return NULL;
-	}
-	return keyed_find(keyed_rows, &layout->keyed_columns[like->analysis][like->table],
-			  like->analysis, like->table, &like->key);
-}
-
-static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
-			    const struct layout *layout, struct keyed_row *keyed)
-{
-	struct keyed_row like = { .analysis = keyed ? keyed->analysis : 0,
-				  .table = keyed ? keyed->table : 0 };
-	bool is_touched = keyed && keyed->is_touched;
-	const struct columns *columns;
-
-	if (keyed) {
-		assert(keyed->analysis < layout->setup->analysis_count);
-		assert(keyed->table < TABLES_MAX);
-		like.key = keyed->key;
-	}
-	codec_each(codec, &like.analysis, &like.table);
-	row_key_codec(codec, &like.key);
-	codec_bool(codec, &is_touched);
-	if (codec_reads(codec)) {
-		keyed = keyed_read(keyed_rows, layout, &like);
-	}
-	if (!codec_check(codec, keyed != NULL) || !keyed) {
-		return;
-	}
-	columns = &layout->keyed_columns[keyed->analysis][keyed->table];
-	codec_text(codec, &keyed->label);
-	row_codec(codec, columns, keyed->window);
-	if (keyed_rows->has_totals) {
-		row_codec(codec, columns, keyed->total);
-	}
-	keyed->is_touched = is_touched;
-}
-
-static void keyed_codec(struct codec *codec, struct keyed_rows *keyed_rows,
-			const struct layout *layout)
-{
-	size_t count = codec_count(codec, keyed_rows->all.count, 3 + 8 + ROW_KEY_NAME_BYTES);
-
-	for (size_t i = 0; i < count; i++) {
-		bool is_new = codec_reads(codec);
-
-		keyed_row_codec(codec, keyed_rows, layout, is_new ? NULL : keyed_rows->all.at[i]);
-		if (!codec_check(codec, keyed_rows->all.count == i + 1)) {
-			break;
-		}
-	}
-	if (codec_reads(codec)) { /* keyed_find() adds all of them */
-		keyed_rows->touched.count = 0;
-		for (size_t i = 0; i < keyed_rows->all.count; i++) {
-			if (keyed_rows->all.at[i]->is_touched) {
-				*vec_push(&keyed_rows->touched) = keyed_rows->all.at[i];
-			}
-		}
-	}
-}
-
 /* ---- threads ---- */
 
 static void view_codec(struct codec *codec, struct thread_view *view)
@@ -134,14 +37,14 @@ static void figures_codec(struct codec *codec, const struct layout *layout, stru
 
 	codec_bool(codec, &has_window);
 	if (has_window) {
-		row_codec(codec, columns, window);
+		checkpoint_rows_one(codec, columns, window);
 	}
 	if (layout->is_direct) {
 		return;
 	}
 	codec_bool(codec, &has_total);
 	if (has_total) {
-		row_codec(codec, columns, total);
+		checkpoint_rows_one(codec, columns, total);
 	}
 }
 
@@ -445,8 +348,8 @@ static void pair_codec(struct codec *codec, struct pairs *pairs, const struct co
 	struct pair_row like = codec_reads(codec) ? (struct pair_row){ 0 } : pairs->rows.at[at];
 
 	codec_each(codec, &like.of, &like.by, &like.is_touched);
-	row_codec(codec, columns, like.window);
-	row_codec(codec, columns, like.total);
+	checkpoint_rows_one(codec, columns, like.window);
+	checkpoint_rows_one(codec, columns, like.total);
 	if (!codec_reads(codec)) {
 		return;
 	}
@@ -558,7 +461,7 @@ static void names_codec(struct codec *codec, struct tables *tables, struct accum
 			*vec_push(&accumulator->names_touched) = name;
 			columns_empty(columns, row); /* it may have come twice */
 		}
-		row_codec(codec, columns, row);
+		checkpoint_rows_one(codec, columns, row);
 	}
 }
 
@@ -570,9 +473,9 @@ static void accumulator_codec(struct codec *codec, struct tables *tables)
 	if (!codec_reads(codec)) {
 		accumulators_join(tables);
 	}
-	row_codec(codec, &tables->layout.columns[SCOPE_TRACE], accumulator->trace);
+	checkpoint_rows_one(codec, &tables->layout.columns[SCOPE_TRACE], accumulator->trace);
 	names_codec(codec, tables, accumulator);
-	keyed_codec(codec, accumulator->keyed_rows, &tables->layout);
+	checkpoint_rows_keyed(codec, accumulator->keyed_rows, &tables->layout);
 	longest_codec(codec, tables, accumulator->longest, false);
 }
 
@@ -609,7 +512,8 @@ static void event_names_codec(struct codec *codec, struct tables *tables)
 	size_t count = codec_count(codec, tables->names.count, 1);
 
 	for (size_t i = 0; i < count && codec_check(codec, i < tables->names.count); i++) {
-		sums_codec(codec, &tables->layout.columns[SCOPE_EVENT], &tables->names.at[i]->sums);
+		checkpoint_rows_sums(codec, &tables->layout.columns[SCOPE_EVENT],
+				     &tables->names.at[i]->sums);
 	}
 }
 
@@ -634,12 +538,12 @@ void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoin
 	event_names_codec(codec, tables);
 	assert(tables->class_names.count <= EVENT_CLASSES_MAX);
 	with_classes.classes = (uint32_t)tables->class_names.count;
-	sums_codec(codec, &tables->layout.columns[SCOPE_TRACE], &tables->trace);
+	checkpoint_rows_sums(codec, &tables->layout.columns[SCOPE_TRACE], &tables->trace);
 	for (size_t i = 0; i < SHARDS && codec_check(codec, true); i++) {
 		shard_codec(&with_classes, &tables->shards[i]);
 	}
 	accumulator_codec(codec, tables);
-	keyed_codec(codec, &tables->keyed_rows, &tables->layout);
+	checkpoint_rows_keyed(codec, &tables->keyed_rows, &tables->layout);
 	longest_codec(codec, tables, tables->whole_accumulator.longest, false);
 	longest_codec(codec, tables, tables->longest, true);
 	longest_codec(codec, tables, tables->longest_total, true);

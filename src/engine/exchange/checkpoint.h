@@ -6,6 +6,7 @@
  *
  *     checkpoint_trace
  *       checkpoint.c          merger: window, account, CPUs, streams
+ *       checkpoint-rows.c     figures of rows, keyed rows
  *       checkpoint-tables.c   tables: event names, sums, threads of each shard, accumulators,
  *                             keyed rows, longest instances, states of analyses
  *       checkpoint.c          merger: partials that are not used up
@@ -35,6 +36,16 @@ void checkpoint_merger(struct merger *merger, struct codec *codec);
 
 /* What the first packet of a stream says about it. */
 void partial_codec_identity(struct codec *codec, struct stream_identity *identity);
+
+/* For checkpoint-tables.c: figures of a row, those of a window and a total, and rows by key. */
+struct columns;
+struct sums;
+struct keyed_rows;
+struct layout;
+void checkpoint_rows_one(struct codec *codec, const struct columns *columns, uint64_t *row);
+void checkpoint_rows_sums(struct codec *codec, const struct columns *columns, struct sums *sums);
+void checkpoint_rows_keyed(struct codec *codec, struct keyed_rows *keyed_rows,
+			   const struct layout *layout);
 
 /* The part of checkpoint_merger() for its tables. */
 void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoint);
