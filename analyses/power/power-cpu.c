@@ -27,9 +27,35 @@ static void add(struct shard *shard, const struct power_cpu *cpu, unsigned int c
 
 /* ---- time ---- */
 
+/* Of the time up to @ts, that in which the frequency is known. */
+static void account_khz(struct shard *shard, struct power_cpu *cpu, uint64_t ts)
+{
+	uint64_t until = cpu->khz_until != 0 && cpu->khz_until < ts ? cpu->khz_until : ts;
+	uint64_t ns = until > cpu->since ? until - cpu->since : 0;
+	uint64_t *row = numbered_row(shard, FREQUENCIES, cpu, cpu->khz);
+
+	row[KHZ_NS] += ns;
+	row[KHZ_AWAKE] += cpu->mode == MODE_AWAKE ? ns : 0;
+	cpu->known_khz += ns;
+	if (cpu->khz_until != 0 && ts >= cpu->khz_until) {
+		cpu->has_khz = false;
+		cpu->khz_until = 0;
+	}
+}
+
+void power_cpu_lose_khz(struct power_cpu *cpu, uint64_t ts)
+{
+	if (cpu->has_khz && ts <= cpu->since) {
+		cpu->has_khz = false;
+		cpu->khz_until = 0;
+	} else if (cpu->has_khz && (cpu->khz_until == 0 || ts < cpu->khz_until)) {
+		cpu->khz_until = ts;
+	}
+}
+
 void power_cpu_account(struct shard *shard, struct power_cpu *cpu, uint64_t ts)
 {
-	uint64_t ns = ts > cpu->since ? ts - cpu->since : 0, *row;
+	uint64_t ns = ts > cpu->since ? ts - cpu->since : 0;
 
 	if (ns == 0) {
 		return;
@@ -42,10 +68,7 @@ void power_cpu_account(struct shard *shard, struct power_cpu *cpu, uint64_t ts)
 		numbered_row(shard, IDLE, cpu, cpu->state)[IDLE_NS] += ns;
 	}
 	if (cpu->has_khz) {
-		row = numbered_row(shard, FREQUENCIES, cpu, cpu->khz);
-		row[KHZ_NS] += ns;
-		row[KHZ_AWAKE] += cpu->mode == MODE_AWAKE ? ns : 0;
-		cpu->known_khz += ns;
+		account_khz(shard, cpu, ts);
 	}
 	cpu->since = ts;
 }
@@ -58,6 +81,7 @@ void power_cpu_runs_at(struct shard *shard, struct power_cpu *cpu, uint64_t ts, 
 	}
 	cpu->khz = khz;
 	cpu->has_khz = true;
+	cpu->khz_until = 0;
 }
 
 /* ---- wake-ups ---- */
@@ -215,8 +239,8 @@ void power_cpu_lose(struct shard *shard, struct power_cpu *cpu, uint64_t ts)
 void power_cpu_codec(struct codec *codec, struct power_cpu *cpu)
 {
 	codec_each(codec, &cpu->since, &cpu->there, &cpu->known, &cpu->known_khz);
-	codec_each(codec, &cpu->lost_from, &cpu->blind_until, &cpu->idle_since, &cpu->stay,
-		   &cpu->state, &cpu->khz);
+	codec_each(codec, &cpu->lost_from, &cpu->blind_until, &cpu->khz_until, &cpu->idle_since,
+		   &cpu->stay, &cpu->state, &cpu->khz);
 	row_key_codec(codec, &cpu->interrupt);
 	codec_each(codec, &cpu->mode, &cpu->cause, &cpu->has_khz, &cpu->is_woken, &cpu->in_handler,
 		   &cpu->wakes);

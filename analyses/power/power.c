@@ -75,12 +75,6 @@ static uint64_t heard_by(const struct shard *shard, const struct power_cpu *cpu,
 	return heard < ts ? heard : ts;
 }
 
-static void lose_frequency(struct shard *shard, struct power_cpu *cpu, uint64_t ts)
-{
-	power_cpu_account(shard, cpu, heard_by(shard, cpu, ts));
-	cpu->has_khz = false;
-}
-
 /* ---- events ---- */
 
 static bool has_power(const struct power *power, uint64_t channel)
@@ -120,7 +114,7 @@ static void go_to(struct shard *shard, struct power *power, uint64_t ts, bool is
 		struct power_cpu *cpu = one->value;
 
 		shard_leave_out(shard, 0, cpu->id);
-		lose_frequency(shard, cpu, lost_from);
+		power_cpu_lose_khz(cpu, lost_from);
 		if (cpu->lost_from >= power->now + is_last) {
 			next = next == 0 || cpu->lost_from < next ? cpu->lost_from : next;
 		} else if (cpu->lost_from != 0) {
@@ -194,7 +188,7 @@ static void lose_all(struct shard *shard, void *state, uint64_t ts)
 	go_to(shard, power, ts, true);
 	HASH_EACH(power_cpus, &power->cpus, one) {
 		shard_leave_out(shard, 0, one->value->id);
-		lose_frequency(shard, one->value, power->now);
+		power_cpu_lose_khz(one->value, power->now);
 		power_cpu_lose(shard, one->value, heard_by(shard, one->value, power->now));
 	}
 }
@@ -224,6 +218,7 @@ static void end_window(struct shard *shard, struct power_cpu *cpu, uint64_t end)
 	if (left < end) { /* what it does until it is back is not known */
 		cpu->mode = MODE_UNKNOWN;
 		cpu->has_khz = false;
+		cpu->khz_until = 0;
 	}
 	if (cpu->there > 0) {
 		add_unknown(shard, cpu);

@@ -66,6 +66,7 @@ struct power_cpu {
 	uint64_t there, known, known_khz;
 	uint64_t lost_from;   /* ns: its events are missing from there on, as power.lost_from */
 	uint64_t blind_until; /* ns: what it says of its mode before that is not complete */
+	uint64_t khz_until;   /* ns: the frequency is known up to there; 0: it goes on */
 	uint64_t idle_since;  /* ns: MODE_IDLE; 0: not known */
 	uint64_t stay;        /* ns, of the stay before a wake-up without a cause; 0: not known */
 	struct row_key interrupt; /* CAUSE_INTERRUPT */
@@ -85,6 +86,8 @@ void power_cpu_runs_at(struct shard *shard, struct power_cpu *cpu, uint64_t ts, 
 /* @key: of an interrupt. */
 void power_cpu_hears(struct shard *shard, struct power_cpu *cpu, uint64_t ts, unsigned int kind,
 		     const struct row_key *key);
+/* From @ts on its frequency is unknown, which counts once the CPU is known to have been there. */
+void power_cpu_lose_khz(struct power_cpu *cpu, uint64_t ts);
 /* From @ts on its mode is unknown. */
 void power_cpu_lose(struct shard *shard, struct power_cpu *cpu, uint64_t ts);
 void power_cpu_codec(struct codec *codec, struct power_cpu *cpu);
