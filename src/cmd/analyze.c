@@ -390,7 +390,9 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 
 	a->session.given = paths;
 	joined_find(a->options, paths, &a->ones);
-	a->usual.periods.with_kernel = a->ones.count > 0;
+	if (a->ones.count > 0) {
+		period_set_join(&a->usual.periods);
+	}
 	is_refused = !check_names(a, paths);
 	if (!is_refused && a->output->is_text) {
 		alike = run_find_alike(paths);

@@ -388,6 +388,24 @@ const struct job_spec *period_set_first_job(const struct period_set *set)
 #define LABEL_WORD "label "
 #define MODEL_WORD "model "
 
+static void join_period(struct period *period)
+{
+	for (size_t i = 0; i + 1 < period->step_count; i++) {
+		period->links[i].by_process &= !period->links[i].by_thread;
+	}
+}
+
+void period_set_join(struct period_set *set)
+{
+	set->with_kernel = true;
+	for (size_t i = 0; i < period_set_measures(set); i++) {
+		join_period(period_set_measure(set, i));
+	}
+	VEC_EACH_OF(&set->jobs, job) {
+		job->by_process &= !job->is->links[0].has_tid;
+	}
+}
+
 size_t period_set_measures(const struct period_set *set)
 {
 	return set->all.count + set->calls.count;

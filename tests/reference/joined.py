@@ -227,6 +227,13 @@ def check_threads(sillage, scratch):
     (line,), err = report(sillage, place, job='a:begin; a:end')
     check(sorted((one['thread']['tid'], one['end'] - one['begin']) for one in line['jobs']['longest']) == [(7, 400 * US), (8, 10 * US)], line)
     check_windows(sillage, place, job='a:begin; a:end')
+    # A period by thread has both, whoever tells the process.
+    for text in 'a:begin; sched_out', 'sched_in; a:end', 'a:begin; sched_switch; by $tid':
+        ended = []
+        for measure in 'period', 'job':
+            status, out, err = run(sillage, 'analyze', '-q', '-f', 'json', '-a', measure + 's', '--' + measure, 'x = ' + text, place)
+            ended.append([line[measure + 's']['ended'] for line in map(json.loads, out.splitlines()) if line['type'] == 'total'])
+        check(ended[0] == ended[1] and sum(ended[0]) > 0, text, ended)
     # It chose the buffer of CPU 0, and was moved to CPU 1 before it read the clock.
     place = os.path.join(scratch, 'moved')
     kernel(place, MOVED)
