@@ -607,7 +607,7 @@ def placed(sillage, place):
         # The group has the time from the move on, the row all of its threads.
         ran, row = sum(ns for _, ns in notes[name]['ran']), by_service[name]
         assert 'pid_ns' not in row, row
-        assert ran * 0.9 <= row['run_ns'] and abs(row['run_ns'] - usage[name]) <= 0.1 * usage[name] + 20e6, (name, ran, usage, row)
+        assert ran * 0.9 <= row['run_ns'] and row['run_ns'] <= 1.1 * usage[name] + 20e6, (name, ran, usage, row)
         processes = [one for one in total['cpu']['processes'] if one.get('service') == name]
         assert sum(one['run_ns'] for one in processes) == row['run_ns'] and len(processes) >= 2, processes
     inner = by_container[container]
