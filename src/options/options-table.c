@@ -105,7 +105,7 @@ const struct option options_table[] = {
 	  FOR_INDEX, SIZE(index_bytes), GIVEN(has_index_bytes) },
 	{ 0, "beside", NULL, "the index lies in the directory of the trace (in the user's cache)",
 	  FOR_INDEX, FLAG(beside) },
-	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW | FOR_RECORD,
+	{ 0, "duration", "DURATION", "stop after this time, 0: never", FOR_FOLLOW | FOR_RECORD,
 	  DURATION(duration_ns), GROUP("When, and from where") },
 	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
 	{ 0, "from", "PLACE", "where to begin: beginning, now, -DURATION, TIME (live: now)",

@@ -394,6 +394,8 @@ def check_names(sillage, scratch):
         totals = [one for one in map(json.loads, out.splitlines()) if one.get('type') == 'total']
         rows = {row['label'][2:]: tuple(row['duration'][part] for part in ('count', 'sum_ns', 'max_ns')) for row in totals[0]['jobs']['jobs'] if row['duration']['count']}
         check(rows == wanted, kind, rows, wanted)
+    status, out, err = run(sillage, 'report', '--label', label, '--job', NAMED % 7, place)
+    check(re.search(r'--job: \d+ begin, and only leaves all of them out', err) and '; only kind(id)=7: 0' in out, err, out[:300])
     # A job of a model, by its name.
     model = os.path.join(scratch, 'model')
     with open(model, 'w') as file:

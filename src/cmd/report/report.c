@@ -3,6 +3,7 @@
  * where the time of one thread went.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,19 @@ static char *leads_to_ranges(const struct reports *reports, const struct deep_re
 	return command;
 }
 
+/* None executed the whole pattern. */
+static void say_missing(const char *name, const struct executions *jobs)
+{
+	if (jobs->unwanted > 0 && !jobs->is_missing_within) {
+		say("%s: --job: %" PRIu64 " begin, and only leaves all of them out: of no id the "
+		    "trace has told by then that it is called %s",
+		    name, jobs->unwanted, jobs->config->job->is->only_is);
+	} else {
+		say("%s: --%s: nothing executes this: no thread comes to event %zu of it, %s", name,
+		    jobs->is_missing_within ? "within" : "job", jobs->missing, jobs->missing_event);
+	}
+}
+
 /* Fills the report and prints it, with what is found. */
 static int explain(struct reports *reports, const struct reader_setup *setup,
 		   const struct occasion *occasion, struct deep_report *report)
@@ -324,10 +338,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	} else {
 		report->jobs = config.job ? &jobs : NULL;
 		if (jobs.missing > 0 && options->verbosity >= 0) {
-			say("%s: --%s: nothing executes this: no thread comes to event %zu of "
-			    "it, %s",
-			    setup->path->name, jobs.is_missing_within ? "within" : "job",
-			    jobs.missing, jobs.missing_event);
+			say_missing(setup->path->name, &jobs);
 		}
 		if (!deep_report_fill(report, wanted, reports->output->top) && wanted) {
 			say("%s: no thread %s%s", setup->path->name, wanted,

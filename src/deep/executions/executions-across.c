@@ -234,10 +234,14 @@ void executions_across_take(struct executions_across *across, const struct reade
 	if (meets_part(across, 1, event, current, &key, &as)) {
 		close_across(across, key, &as);
 	}
-	if (meets_part(across, 0, event, current, &key, &as) &&
-	    executions_named_wants(across->named, &as.of)) {
+	if (!meets_part(across, 0, event, current, &key, &as)) {
+		return;
+	}
+	if (executions_named_wants(across->named, &as.of)) {
 		open_across(across, key, &as);
 		across->reached = across->reached > 0 ? across->reached : 1;
+	} else {
+		across->executions->unwanted += as.ts >= across->timeline->begin;
 	}
 }
 

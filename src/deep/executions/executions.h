@@ -150,6 +150,7 @@ struct executions {
 	uint64_t dropped;    /* over threads: open when there were too many */
 	uint64_t forgotten;  /* names of threads, of which there were too many */
 	uint64_t names_forgotten; /* the same of ids */
+	uint64_t unwanted;        /* began in the range, and "only" leaves them out */
 	/* With executions_config.within: those around them, the longest first. */
 	VEC(struct executions_outer) outer;
 	/* What no thread came to, if none executed the whole pattern: an event of it, counted from

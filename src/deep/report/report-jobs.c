@@ -272,8 +272,13 @@ void report_put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	const struct executions *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "\nEXECUTIONS of %s: %s", jobs->config->job->pattern,
-		      units_count(text, jobs->all.count));
+	(void)fprintf(out, "\nEXECUTIONS of %s", jobs->config->job->pattern);
+	if (jobs->config->job->only >= 0) {
+		const struct expression *is = jobs->config->job->is;
+
+		(void)fprintf(out, "; only %.*s", (int)(is->only.end - is->only.at), is->only.at);
+	}
+	(void)fprintf(out, ": %s", units_count(text, jobs->all.count));
 	if (jobs->open.count > 0) {
 		(void)fprintf(out, ", %s not ended", units_count(text, jobs->open.count));
 	}
