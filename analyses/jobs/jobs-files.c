@@ -45,10 +45,8 @@ bool jobs_accepts(const struct untrusted_record *untrusted)
 	}
 	switch (record->kind) {
 	case OWN_STEP:
-		return is_definition && accepts_step(untrusted, asked->jobs.at[job], at);
 	case OWN_STEP_OF:
-		return !untrusted->has_current && is_definition &&
-		       accepts_step(untrusted, asked->jobs.at[job], at);
+		return is_definition && accepts_step(untrusted, asked->jobs.at[job], at);
 	case OWN_NAME:
 		return untrusted->count >= STEP_NAME_WORDS;
 	case OWN_MATCH:

@@ -18,8 +18,9 @@
 #include "base/vec.h"
 #include "containers/container-name.h"
 
-/* Looks at an engine that does not know a name: it may be writing it. */
+/* Looks at an engine that does not know a name, and the time between two: it may be writing it. */
 #define TRIES_MAX 8
+#define TRY_NS    (NS_PER_S / 10)
 /* Of an id that has no name, as engines show it. */
 #define SHORT_ID 12
 
@@ -27,6 +28,7 @@ struct known_place {
 	struct containers_place place;
 	uint64_t hash;
 	unsigned int tries;
+	uint64_t tried; /* ns: when the last one was */
 	bool is_named;
 };
 
@@ -69,11 +71,16 @@ void containers_free(struct containers *containers)
 static void name_place(const struct containers *containers, struct known_place *known)
 {
 	struct cgroup *group = &known->place.group;
+	uint64_t now = now_monotonic_ns();
 
+	if (known->tries > 0 && now - known->tried < TRY_NS) {
+		return;
+	}
 	if (known->is_named || known->tries == TRIES_MAX || !cgroup_is_container(group->kind)) {
 		return;
 	}
 	known->tries++;
+	known->tried = now;
 	known->is_named = container_name_find(containers->root, group);
 	if (!known->is_named) {
 		(void)snprintf(group->name, sizeof(group->name), "%.*s", SHORT_ID, group->id);
@@ -84,15 +91,15 @@ static uint32_t add_place(struct containers *containers, const char *path, uint3
 			  uint64_t hash)
 {
 	struct known_place *known;
+	char *own = mem_strdup(path); /* which may be that of one that is forgotten now */
 
 	/* Groups come and go: those that are there still are found again. */
 	if (containers->places.count >= CONTAINERS_KNOWN_MAX) {
 		forget_places(containers);
 	}
 	known = vec_push(&containers->places);
-	*known = (struct known_place){ .place = { .pid_ns = pid_ns, .path = mem_strdup(path) },
-				       .hash = hash };
-	cgroup_parse(path, &known->place.group);
+	*known = (struct known_place){ .place = { .pid_ns = pid_ns, .path = own }, .hash = hash };
+	cgroup_parse(own, &known->place.group);
 	name_place(containers, known);
 	return containers->first + (uint32_t)containers->places.count - 1;
 }

@@ -47,6 +47,7 @@ void convert_thread(struct convert *convert, const struct convert_known *known)
 	task->knows_pid = true;
 	task->pid_ns = known->pid_ns;
 	task->is_compat = known->is_compat;
+	task->is_ending = false;
 	if (known->name) {
 		(void)snprintf(task->name, sizeof(task->name), "%s", known->name);
 		task->has_name = true;
@@ -56,7 +57,9 @@ void convert_thread(struct convert *convert, const struct convert_known *known)
 
 void convert_place(struct convert *convert, int32_t tid, uint32_t place)
 {
-	tasks_put(convert, tid)->place = place;
+	struct convert_task *known = task_of(convert, tid); /* a walk over all goes on */
+
+	(known ? known : tasks_put(convert, tid))->place = place;
 }
 
 struct convert_placed convert_placed(const struct convert *convert, int32_t tid)
@@ -204,6 +207,7 @@ static void note_new(struct convert *convert, const struct recipe *recipe,
 		       : (struct convert_task){ .pid = event->tid,
 						.pid_ns = convert->setup.pid_ns };
 
+	copy.is_ending = false;
 	copy.pid = copy.knows_pid ? copy.pid : event->tid;
 	copy.pid = flags & SAME_PROCESS ? copy.pid : child;
 	copy.knows_pid =

@@ -112,10 +112,10 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
-/* Periods, and behind them calls. */
 /* Events of programs and of their kernel are read as one.  What pairs by a thread is of that
  * thread, whose process the kernel's events do not have. */
 void period_set_join(struct period_set *set);
+/* Periods, and behind them calls. */
 size_t period_set_measures(const struct period_set *set);
 /* Whether a period or job, of what is not left out, is of events of programs. */
 bool period_set_is_of_programs(const struct period_set *set);

@@ -141,8 +141,8 @@ bool callstack_read(struct callstack *stack, const struct plan_event *class,
 				    &values[rows[i].field], rows[i].space);
 		}
 	}
-	stack->tid = first_known(binding, values, VTID, TID, PERF_TID);
-	stack->pid = first_known(binding, values, VPID, PID, PERF_PID);
+	stack->tid = first_known(binding, values, TID, VTID, PERF_TID);
+	stack->pid = first_known(binding, values, PID, VPID, PERF_PID);
 	stack->name = stack_has(binding, PROCNAME) ? &values[PROCNAME] : NULL;
 	return stack->frames.count > 0;
 }

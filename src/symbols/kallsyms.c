@@ -143,10 +143,14 @@ static int make_functions(struct kernel_list *list, const char *path, struct fun
 				 path);
 	}
 	take_functions(list, ret);
+	if (ret->at.count == 0) {
+		functions_fini(ret);
+		return err_raise(err, -ENODATA, "%s: has no function", path);
+	}
 	ret->names = list->names.at;
 	ret->names_len = list->names.count;
 	list->names.at = NULL;
-	return ret->at.count > 0 ? 0 : err_raise(err, -ENODATA, "%s: has no function", path);
+	return 0;
 }
 
 int kallsyms_read(const char *path, struct functions *ret, struct err *err)

@@ -410,10 +410,15 @@ def ends(sillage, place):
         balances(said)
         assert not has_instance(recorder)
     assert host() == was, (host(), was)
+    # What is there already stays as it is, also what its index does not have.
+    with open(glob.glob(place + '/int/kernel/channel0_*')[0], 'ab') as file:
+        file.write(b'more')
+    there = {path: open(path, 'rb').read() for path in glob.glob(place + '/int/kernel/*') if os.path.isfile(path)}
     status, said = run(sillage, '-o', place + '/int')
     assert status == 1 and 'not empty' in said, said
+    assert there == {path: open(path, 'rb').read() for path in there}, 'a trace that was there is changed'
     status, said = run(sillage, '-o', place + '/none', '--event', 'no_such_event')
-    assert status == 1 and 'available_events' in said, said
+    assert status == 1 and 'available_events' in said and not os.path.exists(place + '/none'), said
     status, said = run(sillage, '-q', '-o', place + '/status', '--', 'sh', '-c', 'exit 7')
     assert status == 7, (status, said)
     status, said = run(sillage, '-o', place + '/one', '--pid', str(os.getpid()), '--duration', '0.1s')

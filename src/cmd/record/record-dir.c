@@ -105,7 +105,10 @@ static bool is_empty_dir(const char *path)
 
 int record_dir_make(const char *path, struct err *err)
 {
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_empty_dir(path))) {
+	if (mkdir(path, 0777) == 0) {
+		return 1;
+	}
+	if (errno == EEXIST && is_empty_dir(path)) {
 		return 0;
 	}
 	return errno == EEXIST ? err_raise(err, -EEXIST,
@@ -117,12 +120,12 @@ int record_dir_new(const char *path, struct record_dir **ret, struct err *err)
 {
 	struct record_dir *dir = mem_alloc(sizeof(*dir));
 	char *index;
-	int r = record_dir_make(path, err);
+	int r = 0;
 
 	dir->path = mem_printf("%s/kernel", path);
 	dir->metadata.fd = -1;
 	index = mem_printf("%s/index", dir->path);
-	if (r == 0 && (mkdir(dir->path, 0777) < 0 || mkdir(index, 0777) < 0)) {
+	if (mkdir(dir->path, 0777) < 0 || mkdir(index, 0777) < 0) {
 		r = err_raise(err, -errno, "%s: %s", dir->path, strerror(errno));
 	}
 	r = r < 0 ? r : create_file(dir->path, "metadata", &dir->metadata, err);

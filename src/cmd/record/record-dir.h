@@ -11,9 +11,9 @@
 
 struct record_dir;
 
-/* Makes a directory, or takes one that is there and empty. */
+/* Makes a directory (1), or takes one that is there and empty (0). */
 int record_dir_make(const char *path, struct err *err);
-/* The same, with files of a trace in it. */
+/* Makes the files of a trace in it. */
 int record_dir_new(const char *path, struct record_dir **ret, struct err *err);
 void record_dir_free(struct record_dir *dir);
 /* The sink's functions; @user: the directory. */

@@ -235,8 +235,9 @@ static int take_snapshot(struct recording *recording, struct err *err)
 	     *word;
 	struct recorder_account account;
 	struct record_dir *dir = NULL;
-	int r = record_dir_new(path, &dir, err);
+	int r = record_dir_make(path, err);
 
+	r = r < 0 ? r : record_dir_new(path, &dir, err);
 	sink.user = dir;
 	r = r < 0 ? r : recorder_snapshot(recording->recorder, &sink, &account, err);
 	if (r == 0 && recording->options->verbosity >= 0) {
@@ -337,8 +338,8 @@ static int dir_packet(void *user, const struct convert_packet *packet, struct er
 	return record_dir_packet(((struct recording *)user)->dir, packet, err);
 }
 
-/* The directory is made once the kernel is ready: a failed try leaves none. */
-static int begin_recording(struct recording *recording, struct err *err)
+/* The directory is ours before there is a guardian, which mends what is in it. */
+static int begin_in_dir(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
 	const struct recorder_config config = {
@@ -354,13 +355,23 @@ static int begin_recording(struct recording *recording, struct err *err)
 	int r = recorder_new(&config, &recording->recorder, err);
 
 	r = r < 0 ? r : record_events_enable(recording->recorder, options, err);
-	r = r < 0                ? r
-	    : options->overwrite ? record_dir_make(recording->path, err)
-				 : record_dir_new(recording->path, &recording->dir, err);
+	r = r < 0 || options->overwrite ? r : record_dir_new(recording->path, &recording->dir, err);
 	r = r < 0                ? r
 	    : options->overwrite ? recorder_hold(recording->recorder, err)
 				 : recorder_start(recording->recorder, err);
 	return r < 0 ? r : start_command(recording, err);
+}
+
+/* A try that fails before anything was recorded leaves no directory. */
+static int begin_recording(struct recording *recording, struct err *err)
+{
+	int made = record_dir_make(recording->path, err);
+	int r = made < 0 ? made : begin_in_dir(recording, err);
+
+	if (r < 0 && made > 0) {
+		(void)rmdir(recording->path);
+	}
+	return r;
 }
 
 static int step(struct recording *recording, struct err *err)

@@ -18,6 +18,10 @@
 
 struct host_places {
 	struct convert *convert;
+	struct {
+		int32_t pid, vpid;
+		uint32_t number;
+	} dumped; /* the process whose threads are told of */
 	struct containers *containers;
 	uint32_t class_id;
 	VEC(uint8_t) payload;
@@ -99,8 +103,15 @@ void places_dump(struct host_places *places, uint64_t time, uint32_t cpu, int32_
 {
 	struct placed placed = { .time = time, .cpu = cpu, .tid = tid, .pid = pid };
 
-	if (look_at_process(places, &placed)) {
-		placed.vpid = tid == pid ? placed.vpid : 0;
+	if (places->dumped.pid != pid ||
+	    !containers_at(places->containers, places->dumped.number)) {
+		places->dumped.pid = pid;
+		places->dumped.number = look_at_process(places, &placed) ? placed.number : 0;
+		places->dumped.vpid = placed.vpid;
+	}
+	placed.number = places->dumped.number;
+	if (placed.number > 0) {
+		placed.vpid = tid == pid ? places->dumped.vpid : 0;
 		emit_place(places, &placed);
 	}
 }
@@ -165,6 +176,9 @@ void places_moved(struct host_places *places, uint64_t time, uint32_t cpu, int32
 			return;
 		}
 		moving.placed.number = containers_of_group(places->containers, path, known.pid_ns);
+	}
+	if (moving.placed.number == known.place) {
+		return; /* another hierarchy has told it */
 	}
 	moving.placed.vpid = 0;
 	convert_each_of(places->convert, known.pid, move_thread, &moving);
