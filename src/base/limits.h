@@ -351,6 +351,8 @@
 #define INDEX_SECTION_BYTES_MAX ((uint64_t)64 << 20)
 #define INDEX_WARNINGS_MAX      101
 #define INDEX_LOOK_BYTES        256
+/* A state is no more than such a part of --max-memory: it is unpacked beside what the run holds. */
+#define INDEX_STATE_OF_MEMORY 4
 /* Bytes of a trace between two checkpoints: a range is read from the one before it, which takes
  * some 30 ms.  All of them together take no more than this part of the trace, but one is there. */
 #define INDEX_EVERY_BYTES ((uint64_t)16 << 20)

@@ -286,23 +286,6 @@ static void note_failure(struct analyze *a)
 	output_warning(a->output, NULL, &warning);
 }
 
-static void say_used(const struct analyze *a, const struct recorded_path *path,
-		     const struct index_used *used)
-{
-	char text[UNITS_TEXT_MAX];
-
-	if (used->is_refused && a->options->verbosity >= 0) {
-		char *again = shell_path(path->dirs.at[0]);
-
-		say("%s: its index is not used: %s; to make it again: sillage index %s", path->name,
-		    used->why.text, again);
-		free(again);
-	} else if (used->passed > 0 && a->options->verbosity > 0) {
-		say("%s: its index told what was before the range: %s of it were not read",
-		    path->name, units_bytes(text, used->passed));
-	}
-}
-
 static int analyze_one(struct analyze *a, struct engine_config *config, size_t number)
 {
 	const struct recorded_path *path = &a->paths.at.at[number];
@@ -348,7 +331,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config, size_t n
 		r = err_raise(&a->err, -ERANGE, "%s: nothing of it is in this range", path->name);
 	}
 	clear_progress(a);
-	say_used(a, path, &used);
+	index_say_used(a->options, path, &used);
 	if (r < 0) {
 		note_failure(a);
 	}

@@ -20,6 +20,12 @@ struct command {
 			      int *ret_argc);
 };
 
+/* Tells why an index was not used, and with -v that one was (index.c). */
+struct index_used;
+struct recorded_path;
+void index_say_used(const struct options *options, const struct recorded_path *path,
+		    const struct index_used *used);
+
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge, cmd_overview, cmd_setup, cmd_watch,
 	cmd_export, cmd_history, cmd_compare, cmd_record, cmd_index;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,25 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "run/usual.h"
+
+void index_say_used(const struct options *options, const struct recorded_path *path,
+		    const struct index_used *used)
+{
+	char text[UNITS_TEXT_MAX], *place = shell_path(path->dirs.at[0]);
+
+	if (used->is_refused && options->verbosity >= 0) {
+		say("%s: its index is not used: %s; to make it again: sillage index %s", path->name,
+		    used->why.text, place);
+	} else if (used->lacks && options->verbosity > 0) {
+		say("%s: its index is not used: it is of other analyses; -a of `sillage index %s` "
+		    "says which",
+		    path->name, place);
+	} else if (used->passed > 0 && options->verbosity > 0) {
+		say("%s: its index told what was before the range: %s of it were not read",
+		    path->name, units_bytes(text, used->passed));
+	}
+	free(place);
+}
 
 struct indexing {
 	const struct options *options;
@@ -118,21 +138,6 @@ static int make_index(struct indexing *run, const char *name, const struct analy
 	return r;
 }
 
-static bool has_asked(const struct index_head *head, const struct analysis *const *wanted)
-{
-	for (; *wanted; wanted++) {
-		size_t i = 0;
-
-		while (head->analyses[i] && head->analyses[i] != *wanted) {
-			i++;
-		}
-		if (!head->analyses[i]) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* Whether the trace has an index that is as good as the one that would be made. */
 static bool is_as_good(const struct indexing *run, const char *name,
 		       const struct analysis *const *wanted)
@@ -142,7 +147,7 @@ static bool is_as_good(const struct indexing *run, const char *name,
 	char *found = NULL;
 	int r = index_open(run->path, &index, &found, &why);
 	bool is = r == 0 && !run->options->has_index_bytes && strcmp(found, name) == 0 &&
-		  has_asked(index_file_head(index_of(index)), wanted);
+		  index_has(index_file_head(index_of(index)), wanted);
 
 	if (run->options->verbosity >= 0 && is) {
 		say("%s: its index is as the trace is: %s", run->path->name, found);

@@ -135,12 +135,15 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 					 .stop = &run_stop,
 					 .on_trace = on_trace };
 	struct index_used used;
+	int r;
 
 	assert(span->begin < span->end);
 	memcpy(config.analyses, options->analyses, sizeof(config.analyses));
 	config.interval_ns = config.shown_interval_ns = overview_interval(span);
 	config.keeps_windows = true; /* they are its slices */
-	return index_analyze(path, &config, &recorded, &used, err);
+	r = index_analyze(path, &config, &recorded, &used, err);
+	index_say_used(options, path, &used);
+	return r;
 }
 
 /* One host after the other. */

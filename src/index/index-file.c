@@ -50,6 +50,9 @@ void index_head_codec(struct codec *codec, struct index_head *head,
 			is++;
 		}
 		free(name);
+		for (size_t k = 0; k < i; k++) {
+			(void)codec_check(codec, head->analyses[k] != *is);
+		}
 		if (codec_check(codec, *is && partial_file_form(*is) == form)) {
 			head->analyses[i] = *is;
 		}

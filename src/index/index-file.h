@@ -76,7 +76,7 @@ void index_warnings_fini(index_warnings *warnings);
 
 struct index_writer;
 
-/* @file: empty, for writing; not closed.  @most: bytes of states, of all together. */
+/* @file: empty, for writing; not closed. */
 struct index_writer *index_writer_new(FILE *file);
 void index_writer_free(struct index_writer *out); /* NULL is fine */
 /* Adds a mark with its state and the places of all files, always as many.  Fills mark->at, stored,

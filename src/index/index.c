@@ -41,8 +41,11 @@ char *index_path(const struct recorded_path *path, bool beside)
 	if (beside && real) {
 		place = mem_printf("%s/.sillage-index", real);
 	} else if (real) {
-		uint64_t hash = hash_text(path->dirs.count, real);
+		uint64_t hash = hash_text(0, real);
 
+		for (size_t i = 1; i < path->dirs.count; i++) { /* of a rotated trace */
+			hash = hash_text(hash, path->dirs.at[i]);
+		}
 		folder = cache_folder();
 		place = folder ? mem_printf("%s/%.32s-%016" PRIx64 ".index", folder, name + 1, hash)
 			       : NULL;
@@ -120,17 +123,24 @@ static int open_checked(const char *place, const struct recorded_path *path, str
 int index_open(const struct recorded_path *path, struct index **ret, char **ret_name,
 	       struct err *err)
 {
-	int r = -ENOENT;
+	int r = -ENOENT, first = -ENOENT;
+	struct err other;
 
 	*ret_name = NULL;
-	for (int beside = 0; beside < 2 && r == -ENOENT; beside++) {
+	for (int beside = 0; beside < 2 && r < 0; beside++) {
 		char *place = index_path(path, beside != 0);
 
-		r = place ? open_checked(place, path, ret, err) : -ENOENT;
-		free(*ret_name);
-		*ret_name = place;
+		r = place ? open_checked(place, path, ret, first == -ENOENT ? err : &other)
+			  : -ENOENT;
+		if (r < 0 && (r == -ENOENT || first != -ENOENT) && *ret_name) {
+			free(place); /* the first one that is of no use is told */
+		} else {
+			free(*ret_name);
+			*ret_name = place;
+		}
+		first = first == -ENOENT ? r : first;
 	}
-	return r;
+	return r < 0 ? first : 0;
 }
 
 /* ---- whether it fits ---- */
@@ -154,27 +164,32 @@ uint64_t index_look(const struct recorded_file *file, const struct recorded_plac
 	return got > 0 ? index_hash(bytes, (size_t)got) : 0;
 }
 
-/* Whether it is followed which threads run: what is not known of that makes windows incomplete. */
-static bool use_threads(const struct analysis *const *all)
+/* How it is followed who runs on CPUs: what is not known of that makes windows incomplete. */
+enum follows { FOLLOWS_NOBODY, FOLLOWS_RT, FOLLOWS_THREADS };
+
+static enum follows what_follows(const struct analysis *const *all)
 {
-	bool use = false;
+	enum follows follows = FOLLOWS_NOBODY;
 
 	for (; *all; all++) {
-		use |= (*all)->uses_threads;
+		enum follows one = (*all)->uses_threads          ? FOLLOWS_THREADS
+				   : (*all)->oncpu_end_is_for_rt ? FOLLOWS_RT
+								 : FOLLOWS_NOBODY;
+
+		follows = one > follows ? one : follows;
 	}
-	return use;
+	return follows;
 }
 
-/* Whether all analyses of a run are among those of the index, and report alike with the others. */
-static bool has_analyses(const struct index_head *head, const struct engine_config *config)
+bool index_has(const struct index_head *head, const struct analysis *const *wanted)
 {
-	if (use_threads(head->analyses) != use_threads(config->analyses)) {
+	if (what_follows(head->analyses) != what_follows(wanted)) {
 		return false;
 	}
-	for (size_t i = 0; config->analyses[i]; i++) {
+	for (; *wanted; wanted++) {
 		size_t k = 0;
 
-		while (head->analyses[k] && head->analyses[k] != config->analyses[i]) {
+		while (head->analyses[k] && head->analyses[k] != *wanted) {
 			k++;
 		}
 		if (!head->analyses[k]) {
@@ -189,7 +204,7 @@ static bool is_plain(const struct engine_config *config)
 {
 	return config->range_begin > 0 && !config->exporter && !config->on_retained &&
 	       !config->wants_views && !config->expects_beginning &&
-	       selection_of(config->selection) == 0 &&
+	       selection_of(config->selection) == 0 && !selection_by_service(config->selection) &&
 	       (!config->periods || period_set_count(config->periods) == 0);
 }
 
@@ -210,6 +225,8 @@ static size_t mark_before(const index_marks *marks, uint64_t begin)
 
 struct index_run {
 	struct index *index;
+	char *name;     /* of its file */
+	bool has_begun; /* the trace has its state, or part of it */
 	size_t mark;
 	struct index_used *told;
 	index_warnings warnings; /* engine_warning points into them */
@@ -235,8 +252,7 @@ static int restore_state(struct trace *trace, const index_bytes *state, struct e
 
 	checkpoint_trace(trace, &codec);
 	if (codec.is_wrong || codec.left > 0 || !trace_set_range(trace)) {
-		return err_raise(err, -EINVAL,
-				 "its index cannot be read: `sillage index` makes it again");
+		return err_raise(err, -EINVAL, "its states cannot be read");
 	}
 	return 1;
 }
@@ -287,6 +303,7 @@ static int begin_at_mark(void *user, struct trace *trace, const struct recorded_
 	int r = 0;
 
 	if (read_mark(use, files, &places, &state)) {
+		use->has_begun = true;
 		r = restore_state(trace, &state, err);
 	}
 	if (r > 0) {
@@ -308,12 +325,11 @@ static bool find_place(const struct recorded_path *path, const struct engine_con
 {
 	struct index_used *told = use->told;
 	const index_marks *marks;
-	char *name = NULL;
-	int r = is_plain(config) ? index_open(path, &use->index, &name, &told->why) : -ENOENT;
+	int r = is_plain(config) ? index_open(path, &use->index, &use->name, &told->why) : -ENOENT;
 
-	free(name);
 	told->is_refused = r < 0 && r != -ENOENT;
-	if (r < 0 || !has_analyses(index_file_head(use->index->file), config)) {
+	told->lacks = r == 0 && !index_has(index_file_head(use->index->file), config->analyses);
+	if (r < 0 || told->lacks) {
 		return false;
 	}
 	marks = index_file_marks(use->index->file);
@@ -322,8 +338,15 @@ static bool find_place(const struct recorded_path *path, const struct engine_con
 		return false;
 	}
 	r = index_file_warnings(use->index->file, &use->warnings, &told->why);
+	if (r == 0 && use->warnings.count < marks->at[use->mark].warnings) {
+		r = err_raise(&told->why, -EINVAL, "its warnings are not all there");
+	}
+	if (r == 0 && config->max_memory > 0 &&
+	    marks->at[use->mark].size > config->max_memory / INDEX_STATE_OF_MEMORY) {
+		r = err_raise(&told->why, -ENOMEM, "--max-memory has no room for its states");
+	}
 	told->is_refused = r < 0;
-	return r == 0 && use->warnings.count >= marks->at[use->mark].warnings;
+	return r == 0;
 }
 
 int index_analyze(const struct recorded_path *path, const struct engine_config *config,
@@ -336,7 +359,7 @@ int index_analyze(const struct recorded_path *path, const struct engine_config *
 
 	assert(!run->engine && !run->on_open);
 	*ret = (struct index_used){ 0 };
-	if (find_place(path, config, &use)) {
+	if (!run->joined && find_place(path, config, &use)) {
 		wider.reported = config->analyses;
 		memcpy(wider.analyses, index_file_head(use.index->file)->analyses,
 		       sizeof(wider.analyses));
@@ -345,7 +368,14 @@ int index_analyze(const struct recorded_path *path, const struct engine_config *
 	}
 	from.engine = engine_new(&wider);
 	r = recorded_analyze(path, &from, err);
+	if (r < 0 && use.has_begun) { /* its hashes are right, and yet */
+		struct err why = *err;
+
+		(void)err_raise(err, r, "%s: its index %s is damaged: remove it (%s)", path->name,
+				use.name, why.text);
+	}
 	engine_free(from.engine);
+	free(use.name);
 	index_warnings_fini(&use.warnings);
 	index_close(use.index);
 	return r;

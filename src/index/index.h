@@ -20,9 +20,9 @@
  * trace, as DIR/.sillage-index, which no reader of traces takes for a stream.  One that is not of
  * the trace as it is now, is cut or damaged, or was made by another version, is not used.
  *
- * Checkpoints are of the analyses that the index was made for: any of these can be asked for, alone
- * or with others.  Periods, jobs and selections are of a run: a run with them reads all of the
- * trace.
+ * Checkpoints are of the analyses that the index was made for: any of these can be asked for, as
+ * long as threads are followed as for the index (index_has()).  Periods, jobs and selections are of
+ * a run: a run with them reads all of the trace.
  */
 #pragma once
 
@@ -49,6 +49,10 @@ const struct index_file *index_of(const struct index *index);
 /* The first bytes of what comes next of a file, and a local time, as hashes. */
 uint64_t index_look(const struct recorded_file *file, const struct recorded_place *place);
 uint64_t index_clock(uint64_t ns);
+
+/* Whether a run of these analyses may begin from such an index: it has them all, and follows who
+ * runs on CPUs as they do. */
+bool index_has(const struct index_head *head, const struct analysis *const *wanted);
 
 /* ---- making ---- */
 
@@ -77,6 +81,7 @@ int index_make(const struct recorded_path *path, const struct index_making *maki
  * the output to leave out.  run->engine and run->on_open are set here. */
 struct index_used {
 	uint64_t passed; /* bytes of the trace that were not read; 0: no index was used */
+	bool lacks;      /* there is one, without the analyses of the run */
 	bool is_refused; /* there is one, which is of no use: */
 	struct err why;
 };

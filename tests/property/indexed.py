@@ -57,6 +57,7 @@ class Traced:
                  ','.join(rng.sample(names, rng.randint(1, 4))), '-j', str(rng.randrange(3)), '--chunk-size',
                  str(rng.choice((1, 4000, 10**9)))] + self.range()
         length = self.last - self.first + 1
+        words += rng.choice(([], ['--per', 'all'], ['--per', 'container'], ['--per', 'service']))
         words += rng.choice(([], ['-i', '%dns' % max(length // rng.choice((3, 40)), 1000)], ['-n', '0']))
         if rng.random() < 0.2:
             words = [self.sillage, 'overview', '-f', rng.choice(('json', 'text'))] + self.range()
