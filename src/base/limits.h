@@ -491,6 +491,8 @@
  * for spans of a name that overlap.  Further ones are instants. */
 #define SLICES_OPEN_MAX 256
 #define LANES_MAX       1024
+/* Names of tracks of periods, jobs and calls: what goes over threads has one for each of these. */
+#define LANE_NAMES_MAX 65536
 
 /* Where in a text the parts are that a regular expression splits off: to find them takes regexec()
  * time and memory for each byte. */

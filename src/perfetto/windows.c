@@ -186,9 +186,14 @@ static const char *const sliced[SLICED] = { "periods", "jobs", "calls" };
 static uint64_t free_track(struct windows *windows, uint64_t list, const char *name, uint64_t begin,
 			   uint64_t end)
 {
-	struct name_tracks **of = tracks_by_name_put(&windows->slices, hash_text(list, name), NULL);
+	uint64_t key = hash_text(list, name);
+	struct name_tracks **of = tracks_by_name_get(&windows->slices, key);
 	struct name_track *found = NULL;
 
+	if (!of && windows->slices.used >= LANE_NAMES_MAX) {
+		return 0;
+	}
+	of = of ? of : tracks_by_name_put(&windows->slices, key, NULL);
 	*of = *of ? *of : mem_alloc(sizeof(**of));
 	for (size_t i = 0; !found && i < (*of)->at.count; i++) {
 		found = (*of)->at.at[i].until <= begin ? &(*of)->at.at[i] : NULL;

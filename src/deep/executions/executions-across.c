@@ -120,12 +120,12 @@ static void add_across(struct executions_across *across, const struct across_ope
 				 .begin = open->begin,
 				 .end = end,
 				 .by = begun_of(open)->by,
-				 .row = executions_named_row(across->named, &begun_of(open)->items),
 				 .arrival.ts = open->begin };
 
 	if (one.begin < across->timeline->begin || end > across->timeline->end) {
 		return;
 	}
+	one.row = executions_named_row(across->named, &begun_of(open)->items);
 	sum_states(across, one.thread, &one, one.ns);
 	if (execution_leaves(&one)) {
 		one.of_last = (uint32_t)across->executions->of_last.count;
@@ -151,7 +151,9 @@ static struct begun *begun_new(const struct executions_across *across,
 
 	*begun = (struct begun){ .counters = event->counters };
 	begun->by = len > 0 ? arena_strndup(&across->executions->texts, text, len) : NULL;
-	executions_named_add(across->named, 0, &event->of, &begun->items);
+	if (event->ts >= across->timeline->begin) { /* else it is left out */
+		executions_named_add(across->named, 0, &event->of, &begun->items);
+	}
 	return begun;
 }
 
@@ -190,7 +192,9 @@ static void close_across(struct executions_across *across, uint64_t key,
 	if (open) {
 		struct begun *begun = open->more;
 
-		executions_named_add(across->named, 1, &event->of, &begun->items);
+		if (is_in_range(across, open)) {
+			executions_named_add(across->named, 1, &event->of, &begun->items);
+		}
 		across_take(&across->open, open);
 		add_across(across, open, owner(across, event->tid, event->ts), event->ts,
 			   &event->counters);

@@ -99,12 +99,12 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 	one.begin = at->begin;
 	one.is_doubted = at->is_behind;
 	one.arrival = at->arrival;
-	one.row = executions_named_row(&matcher->named, &at->items);
 	one.thread = one.last =
 		owners_since(&matcher->owners, tid, matcher->config->who, one.begin, until);
 	if (one.thread == NOBODY || one.begin < timeline->begin || one.begin > timeline->end) {
 		return;
 	}
+	one.row = executions_named_row(&matcher->named, &at->items);
 	one.group = one.thread;
 	one.urgency = timeline->threads.at[one.thread]->urgency;
 	one.is_open = true;
@@ -145,7 +145,7 @@ static void add_items(struct matcher *matcher, const struct reader_event *event,
 	struct reader_event as;
 	struct fields_event of;
 
-	if (matcher->config->job->group.count > 0 &&
+	if (matcher->config->job->group.count > 0 && machine->begin >= matcher->timeline->begin &&
 	    executions_pattern_fields(&matcher->pattern->at[at], event, &as, &of)) {
 		executions_named_add(&matcher->named, at, &of, &machine->items);
 	}
