@@ -471,6 +471,7 @@
 #define CONTAINER_ID_BYTES      80
 #define CONTAINER_NAME_BYTES    128
 #define CONTAINERS_KNOWN_MAX    4096
+#define CGROUP_PATH_BYTES       1024 /* in an event: systemd's have some 100, those of pods 250 */
 #define CONTAINER_PROCESSES_MAX 1048576
 /* What an engine keeps of one, or of all of them: podman has 1 KB for each.  A file of /proc; v1
  * has a path for each of some 14 hierarchies.  Namespaces of containerd, and logs of a kubelet. */

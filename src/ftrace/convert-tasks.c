@@ -20,8 +20,6 @@
 /* Bits of prev_state that an ending thread has at its last switch, in all kernels: zombie and dead.
  */
 #define STATE_IS_DEAD 0x70
-/* Of a control group: systemd's have some 100, those of pods 250. */
-#define MOVED_PATH_BYTES 1024
 /* From a switch to the first event of the thread: the way out of a call. */
 #define SIGN_OF_LIFE_NS 1000
 
@@ -251,7 +249,7 @@ static void note_move(struct convert *convert, struct convert_stream *stream,
 {
 	enum { TID };
 	const struct ftrace_field *field = ftrace_format_field(recipe->format, "dst_path");
-	char path[MOVED_PATH_BYTES] = "";
+	char path[CGROUP_PATH_BYTES] = "";
 
 	if (!convert->sink.moved || !recipe->fields[TID]) {
 		return;

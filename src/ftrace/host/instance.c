@@ -21,8 +21,8 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/process/guardian.h"
+#include "base/process/host-file.h"
 #include "base/vec.h"
-#include "ftrace/host/host-file.h"
 
 static const char prefix[] = "sillage-";
 

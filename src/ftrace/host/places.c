@@ -13,9 +13,6 @@
 #include "base/vec.h"
 #include "containers/containers.h"
 
-/* Of a path in an event. */
-#define PLACE_PATH_BYTES 1024
-
 struct host_places {
 	struct convert *convert;
 	struct {
@@ -84,7 +81,7 @@ static void emit_place(struct host_places *places, const struct placed *placed)
 	put_place_text(places, cgroup_kind_name(place->group.kind), CONTAINER_NAME_BYTES);
 	put_place_text(places, place->group.id, CONTAINER_ID_BYTES);
 	put_place_text(places, place->group.name, CONTAINER_NAME_BYTES);
-	put_place_text(places, place->path, PLACE_PATH_BYTES);
+	put_place_text(places, place->path, CGROUP_PATH_BYTES);
 	convert_event(places->convert, places->class_id, placed->cpu, placed->time,
 		      places->payload.at, places->payload.count);
 	convert_place(places->convert, placed->tid, placed->number);

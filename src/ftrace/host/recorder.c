@@ -16,9 +16,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/process/boot.h"
+#include "base/process/host-file.h"
 #include "base/vec.h"
 #include "containers/containers.h"
-#include "ftrace/host/host-file.h"
 #include "ftrace/host/places.h"
 #include "ftrace/host/statedump.h"
 

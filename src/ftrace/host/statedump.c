@@ -17,9 +17,9 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/host-file.h"
 #include "base/vec.h"
 #include "containers/containers.h"
-#include "ftrace/host/host-file.h"
 
 #define NAME_BYTES    16
 #define STAT_BYTES    4096

@@ -1,7 +1,7 @@
 /*
  * host-file: see host-file.h.
  */
-#include "ftrace/host/host-file.h"
+#include "base/process/host-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
