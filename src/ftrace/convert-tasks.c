@@ -22,6 +22,8 @@
 #define STATE_IS_DEAD 0x70
 /* From a switch to the first event of the thread: the way out of a call. */
 #define SIGN_OF_LIFE_NS 1000
+/* Of what is executed, with its end: PATH_MAX. */
+#define PROGRAM_PATH_BYTES 4096
 
 struct convert_task *tasks_put(struct convert *convert, int32_t tid)
 {
@@ -214,6 +216,25 @@ static void note_new(struct convert *convert, const struct recipe *recipe,
 	*tasks_put(convert, child) = copy;
 }
 
+/* As the kernel does: the last part of the path, as much as there is room for. */
+static void name_by_program(struct convert_task *task, const struct recipe *recipe,
+			    const struct convert_input *event)
+{
+	const struct ftrace_field *field = ftrace_format_field(recipe->format, "filename");
+	char path[PROGRAM_PATH_BYTES] = "";
+	const char *slash, *name;
+
+	if (field && field->kind == FTRACE_TEXT) {
+		recipe_chars(field, event, path, sizeof(path));
+	}
+	slash = strrchr(path, '/');
+	name = slash ? slash + 1 : path;
+	/* A path that fills the room may go on. */
+	task->has_name = *name && strlen(path) + 1 < sizeof(path);
+	memset(task->name, 0, sizeof(task->name));
+	memcpy(task->name, name, strnlen(name, sizeof(task->name) - 1));
+}
+
 static void note_exec(struct convert *convert, struct convert_stream *stream,
 		      const struct recipe *recipe, const struct convert_input *event)
 {
@@ -233,7 +254,7 @@ static void note_exec(struct convert *convert, struct convert_stream *stream,
 	}
 	task = task_of(convert, tid);
 	if (task) {
-		task->has_name = false;
+		name_by_program(task, recipe, event);
 	}
 	/* Descriptors may close by that. */
 	convert_drop_paths(convert, task && task->knows_pid ? task->pid : tid, 0, INT32_MAX);

@@ -746,6 +746,56 @@ struct switched {
 	int32_t next_tid, next_prio;
 };
 
+/* Which program a thread runs is known from when it executed that, on whatever CPU. */
+START_TEST(derived_by_program)
+{
+	static const char exec_fields[] =
+		"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+		"\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+		"\tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;\n";
+	struct ftrace_format *format = parsed("sched", "sched_switch", 9, switch_fields);
+	struct ftrace_format *executed = parsed("sched", "sched_process_exec", 10, exec_fields);
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	struct made made;
+	struct err err;
+	const uint8_t *at;
+	struct switched other = { "other", 5, 120, 1, "swapper/1", 0, 120 },
+			program = { "a-long-program-", 77, 120, 1, "swapper/1", 0, 120 };
+	struct {
+		uint32_t place;
+		int32_t tid, old_tid;
+		char path[32];
+	} exec = { 29 << 16 | 20, 77, 77, "/usr/bin/a-long-program-name" };
+
+	ck_assert_int_eq(convert_format(convert, format, &err), 0);
+	ck_assert_int_eq(convert_format(convert, executed, &err), 0);
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	convert_thread(convert, &(struct convert_known){ .tid = 77, .pid = 77, .name = "shell" });
+	made_begin(&made, false, false, 0);
+	page_of(&made, 20000, 10, 77, &exec, sizeof(exec));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 0, made.bytes, 4096, &err), 0);
+	made_begin(&made, false, false, 0);
+	page_of(&made, 10000, 9, 5, &other, sizeof(other));
+	page_of(&made, 50000, 9, 77, &program, sizeof(program));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 1, made.bytes, 4096, &err), 0);
+	ck_assert_int_eq(convert_until(convert, UINT64_MAX, &err), 0);
+	ck_assert_int_eq(convert_flush(convert, 70000, false, &err), 0);
+	ck_assert_uint_eq(convert_count(convert, "sched_process_exec"), 1);
+	/* As who comes on, and then as who leaves. */
+	at = memmem(taken.bytes.at, taken.bytes.count, &program, 20);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(memmem(at + 1, taken.bytes.count - (size_t)(at + 1 - taken.bytes.at),
+				     &program, 20));
+	convert_free(convert);
+	ftrace_format_free(format);
+	ftrace_format_free(executed);
+	taken_fini(&taken);
+}
+END_TEST
+
 /* A switch that the kernel withheld is made from the event that follows it. */
 START_TEST(derives_switches)
 {
@@ -925,6 +975,7 @@ Suite *suite_ftrace(void)
 	tcase_add_test(traces, calls_across_cpus);
 	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
+	tcase_add_test(traces, derived_by_program);
 	tcase_add_test(traces, forgets_ended_threads);
 	tcase_add_test(traces, forks_of_unknown_processes);
 	suite_add_tcase(suite, traces);
