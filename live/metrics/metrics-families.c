@@ -344,6 +344,7 @@ static void put_own(const struct families *f)
 	static const struct {
 		const char *name, *label, *help;
 		enum metrics_type type;
+		enum unit unit;
 	} families[METRICS_OWN_FAMILIES] = {
 		[METRICS_TRIGGERS_FIRED] = { "sillage_triggers_fired", "trigger",
 					     "how often the trigger fired", METRICS_COUNTER },
@@ -354,6 +355,11 @@ static void put_own(const struct families *f)
 					    "windows in which the objective's condition did not "
 					    "hold",
 					    METRICS_COUNTER },
+		/* Prometheus has shares from 0 to 1, and times in seconds: both are 1e-9. */
+		[METRICS_OBJECTIVE_SHARE] = { "sillage_objective_ratio", "objective",
+					      "share of the windows in which the objective's "
+					      "condition has to hold",
+					      METRICS_GAUGE, UNIT_NS },
 		[METRICS_CAPTURES_WRITTEN] = { "sillage_captures_written", NULL, "captures written",
 					       METRICS_COUNTER },
 		[METRICS_CAPTURES_FAILED] = { "sillage_captures_failed", NULL,
@@ -385,7 +391,7 @@ static void put_own(const struct families *f)
 			}
 			(void)fclose(out);
 			put_number(f, &(const struct metrics_labels){ .row = text }, figure->value,
-				   UNIT_COUNT);
+				   families[i].unit);
 			free(text);
 		}
 	}

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -506,6 +507,8 @@ static void on_budget(struct output *output, const struct trace_identity *trace,
 	metrics_own_add(output->state, METRICS_OBJECTIVE_WINDOWS, event->name, 1);
 	metrics_own_add(output->state, METRICS_OBJECTIVE_BAD, event->name,
 			event->budget.is_charged);
+	metrics_own_set(output->state, METRICS_OBJECTIVE_SHARE, event->name,
+			(uint64_t)lround(event->budget.objective * 1e9));
 }
 
 static void on_capture(struct output *output, const struct capture_result *capture)

@@ -1497,6 +1497,38 @@ def test_panels(t):
     replay.kill()
 
 
+def test_alerts(t):
+    """contrib/prometheus-rules.yml: promtool's own tests of it hold, and all that it asks for is served."""
+    contrib = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib')
+    rules = os.path.join(contrib, 'prometheus-rules.yml')
+    if not shutil.which('promtool'):
+        raise Skip('promtool is not installed')
+    for words in (['check', 'rules', rules], ['test', 'rules', os.path.join(contrib, 'prometheus-rules-test.yml')]):
+        done = subprocess.run(['promtool', *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert done.returncode == 0, done.stdout.decode()
+    relay, port = t.relay(), free_ports()
+    live = t.live('-a', 'cpu', '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, '--metrics-profile', 'small',
+                  '--store', os.path.join(t.scratch, 'alerts.db'), '--trigger', 'cpu.busy > 0%',
+                  '--trigger', '99.5% of windows: cpu.busy < 0%', relay.live)
+    t.play(live, relay, 'io-mix', '--session', 'm', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    live.wait_for(lambda one: totals(one.lines()))
+    text = fetch(port)[1]
+    with open(rules) as file:
+        asked = set(re.findall(r'\b(sillage_\w+)(\{[^}]*\})?', file.read()))
+    assert len(asked) > 10, asked
+    for name, where in asked:
+        assert re.search(r'(?m)^# TYPE %s ' % name, text), name
+        # A label that no series has would be an alert that never fires.
+        for label in re.findall(r'\w+="[^"]*"', where):
+            assert re.search(r'(?m)^%s\{.*\b%s.*\}' % (name, label), text), (name, label)
+    # The names that alerts tell.
+    assert all(re.search(r'(?m)^%s' % one, text) for one in (
+        r'sillage_relay_up\{relay="', r'sillage_triggers_fired_total\{trigger="cpu', r'sillage_lag_seconds\{host="h",session="m"')), text
+    name, = samples(text)['sillage_objective_ratio']
+    assert samples(text)['sillage_objective_ratio'][name] == 0.995, name
+    live.finish(signal.SIGTERM)
+
+
 def scrape(t, port, text, total):
     """promtool takes the text, and a Prometheus of our own has its figures."""
     plain = fetch(port)[1]

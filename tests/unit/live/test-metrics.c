@@ -481,6 +481,7 @@ START_TEST(tells_what_it_does)
 	metrics_own_add(metrics, METRICS_CAPTURES_WRITTEN, "", 1);
 	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 1);
 	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 0);
+	metrics_own_set(metrics, METRICS_OBJECTIVE_SHARE, "o", 999900000);
 	made_window(&made, 1);
 	made.report.lost =
 		(struct losses){ { [LOSS_PACKETS] = 5, [LOSS_ANOMALIES] = 3, [LOSS_MISFITS] = 2 } };
@@ -492,6 +493,7 @@ START_TEST(tells_what_it_does)
 	ck_assert_ptr_nonnull(strstr(text, "\nsillage_triggers_fired_total{trigger=\"c\"} 2\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nsillage_captures_written_total 1\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nsillage_relay_up{relay=\"r:1\"} 0\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_objective_ratio{objective=\"o\"} 0.9999"));
 	ck_assert_ptr_nonnull(
 		strstr(text, "\nsillage_losses_total{host=\"h\",kind=\"lost_packets\"} 10\n"));
 	ck_assert_ptr_nonnull(
