@@ -68,6 +68,24 @@ static void put_last(const struct analysis **list, const char *name)
 	}
 }
 
+/* Lists of names; NULL: none. */
+static void choose_named(struct options *options, const char *kernel, const char *user)
+{
+	struct err err;
+	int r;
+
+	options->analyses[0] = NULL;
+	r = kernel ? options_analyses(options, kernel, &err) : 0;
+	r = r == 0 && user ? options_analyses(options, user, &err) : r;
+	assert(r == 0); /* they exist */
+	(void)r;
+}
+
+void options_choose_screen(struct options *options)
+{
+	choose_named(options, "count,cpu,io,sched,state", NULL);
+}
+
 void options_choose_usual(struct options *options, bool has_kernel, bool has_user)
 {
 	bool are_phases = options->command == FOR_OVERVIEW,
@@ -81,11 +99,9 @@ void options_choose_usual(struct options *options, bool has_kernel, bool has_use
 	int r;
 
 	assert(has_kernel || has_user);
-	options->analyses[0] = NULL;
-	r = has_kernel ? options_analyses(options, kernel, &err) : 0;
-	r = r == 0 && has_user ? options_analyses(options, user, &err) : r;
-	r = r == 0 && !are_all ? options_choose_asked(options, true, &err) : r;
-	assert(r == 0); /* they exist */
+	choose_named(options, has_kernel ? kernel : NULL, has_user ? user : NULL);
+	r = are_all ? 0 : options_choose_asked(options, true, &err);
+	assert(r == 0);
 	(void)r;
 	if (!are_all) {
 		put_last(options->analyses, "ust");

@@ -184,6 +184,8 @@ bool options_is_of_lists(const char *name);
 int options_choose_asked(struct options *options, bool may_have, struct err *err);
 /* Without -a: those of traces of the kernel, or of programs, or both. */
 void options_choose_usual(struct options *options, bool has_kernel, bool has_user);
+/* Of this host's kernel, on the whole screen: who waits, and what each thread does now, too. */
+void options_choose_screen(struct options *options);
 /* Whether something is asked for, and all of it is of programs (--ust, events of periods, ...). */
 bool options_are_of_user(const struct options *options);
 

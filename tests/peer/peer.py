@@ -1157,7 +1157,7 @@ def test_screen(t):
     screen.keys('Space')
     screen.wait_for('window 3 of 3')
     screen.keys('Home', '>')
-    screen.wait_for('RUNv')
+    screen.wait_for('RUN%v')
     screen.keys('>')
     screen.wait_for('SWITCHESv')
     screen.keys('r')

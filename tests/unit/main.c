@@ -113,6 +113,7 @@ int main(void)
 	srunner_add_suite(runner, suite_snapshot());
 	srunner_add_suite(runner, suite_rollup());
 	srunner_add_suite(runner, suite_view());
+	srunner_add_suite(runner, suite_view_rows());
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
 	srunner_add_suite(runner, suite_clickhouse());

@@ -95,6 +95,7 @@ Suite *suite_format(void);
 Suite *suite_snapshot(void);
 Suite *suite_rollup(void);
 Suite *suite_view(void);
+Suite *suite_view_rows(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
 Suite *suite_clickhouse(void);

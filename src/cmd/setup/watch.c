@@ -83,14 +83,14 @@ static int record_and_follow(struct options *options, struct wanted *wanted, boo
 	return status;
 }
 
-/* `top`, without -a: the kernel's usual analyses, as all of them would cost the host much. */
+/* `top`, without -a: not all analyses, which would cost the host much. */
 static int choose_for_top(struct options *options)
 {
 	struct err err;
 
 	if (!options->has_analyses) {
 		options->command = FOR_WATCH;
-		options_choose_usual(options, true, false);
+		options_choose_screen(options);
 		options->has_analyses = true;
 	}
 	if (options_choose_asked(options, false, &err) < 0) {

@@ -18,7 +18,18 @@
 #include <unistd.h>
 
 static bool is_open;
+static bool mouse_is_ours;
 static struct termios before; /* to restore */
+
+/* While it is taken, the terminal selects text with Shift only. */
+static void take_mouse(bool takes)
+{
+	mmask_t wanted =
+		BUTTON1_CLICKED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED;
+
+	(void)mousemask(takes ? wanted : 0, NULL);
+	mouse_is_ours = takes;
+}
 
 static void restore(void)
 {
@@ -32,7 +43,8 @@ static void restore(void)
  * handler, so this writes the escape sequences of xterm and its relatives. */
 static void on_fatal(int number)
 {
-	static const char plain[] = "\033[?1049l\033[?25h\033[0m\033[?1l\033>";
+	static const char plain[] =
+		"\033[?1000l\033[?1006l\033[?1049l\033[?25h\033[0m\033[?1l\033>";
 
 	(void)!write(STDOUT_FILENO, plain, sizeof(plain) - 1);
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
@@ -77,6 +89,7 @@ int screen_open(struct err *err)
 	(void)nodelay(stdscr, TRUE);
 	(void)keypad(stdscr, TRUE);
 	(void)curs_set(0);
+	take_mouse(true);
 	if (has_colors() && !getenv("NO_COLOR")) {
 		(void)start_color();
 		(void)use_default_colors();
@@ -103,6 +116,10 @@ static void put(void *user, int line, int column, enum view_style style, const c
 		[STYLE_CHOSEN] = A_REVERSE,
 		[STYLE_WARNING] = A_BOLD | COLOR_PAIR(2),
 		[STYLE_DIM] = A_DIM,
+		[STYLE_RUNS] = COLOR_PAIR(1),
+		[STYLE_WAITS] = COLOR_PAIR(2),
+		[STYLE_BLOCKED] = A_NORMAL,
+		[STYLE_STOPPED] = A_DIM,
 		[STYLE_PHASE] = COLOR_PAIR(3),
 		[STYLE_PHASE + 1] = COLOR_PAIR(4),
 		[STYLE_PHASE + 2] = COLOR_PAIR(5),
@@ -157,6 +174,13 @@ static int key_of(int key)
 		{ KEY_END, VIEW_KEY_END },
 		{ '\t', VIEW_KEY_TAB },
 		{ KEY_BTAB, VIEW_KEY_BACK_TAB },
+		/* As htop has them. */
+		{ KEY_F(1), '?' },
+		{ KEY_F(3), '/' },
+		{ KEY_F(4), '/' },
+		{ KEY_F(5), 'p' },
+		{ KEY_F(6), '>' },
+		{ KEY_F(10), 'q' },
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
@@ -165,6 +189,20 @@ static int key_of(int key)
 		}
 	}
 	return key;
+}
+
+static void mouse_event(struct view *view)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK) {
+		return;
+	}
+	if (event.bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
+		view_wheel(view, event.bstate & BUTTON4_PRESSED);
+	} else {
+		view_click(view, event.y, event.x, event.bstate & BUTTON1_DOUBLE_CLICKED);
+	}
 }
 
 /* Whether the terminal was closed. */
@@ -185,8 +223,13 @@ bool screen_keys(struct view *view)
 	int key;
 
 	while ((key = getch()) != ERR) {
-		if (key != KEY_RESIZE && !view_key(view, key_of(key))) {
+		if (key == KEY_MOUSE) {
+			mouse_event(view);
+		} else if (key != KEY_RESIZE && !view_key(view, key_of(key))) {
 			return false;
+		}
+		if (mouse_is_ours == view_frees_mouse(view)) {
+			take_mouse(!mouse_is_ours);
 		}
 	}
 	return !is_gone();

@@ -14,6 +14,7 @@
 
 struct tabs {
 	char texts[TABS_MAX][CELL_MAX];
+	size_t tables[TABS_MAX]; /* that each one shows */
 	size_t count, chosen;
 };
 
@@ -26,7 +27,7 @@ static int tab_width(const struct tabs *tabs, size_t i)
  * Side by side; if they do not all fit, those before and at the chosen one, with a mark at each end
  * where some are left out.
  */
-static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
+static void draw_tabs(struct view *view, struct canvas *canvas, const struct tabs *tabs)
 {
 	size_t first = 0, i;
 	int column = 0, used = 0, all = 0, room = canvas->columns;
@@ -54,6 +55,8 @@ static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
 		}
 		canvas_put_at(canvas, canvas->line, column,
 			      i == tabs->chosen ? STYLE_CHOSEN : STYLE_DIM, tabs->texts[i]);
+		view_spot(view, canvas->line, column, column + tab_width(tabs, i) - 1, SPOT_TABLE,
+			  tabs->tables[i]);
 		column += tab_width(tabs, i);
 	}
 	if (i < tabs->count) {
@@ -62,7 +65,7 @@ static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
 	canvas->line++;
 }
 
-void tabs_draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
+void tabs_draw_groups(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
 		      const struct analysis *chosen)
 {
 	struct tabs tabs = { .count = 0 };
@@ -73,6 +76,7 @@ void tabs_draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
 		size_t i = tabs.count++;
 
 		tabs.chosen = analysis == chosen ? i : tabs.chosen;
+		tabs.tables[i] = at;
 		if (i < 10) {
 			(void)snprintf(tabs.texts[i], CELL_MAX, "%zu %s", (i + 1) % 10,
 				       analysis->name);
@@ -80,11 +84,11 @@ void tabs_draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
 			(void)snprintf(tabs.texts[i], CELL_MAX, "%s", analysis->name);
 		}
 	}
-	draw_tabs(canvas, &tabs);
+	draw_tabs(view, canvas, &tabs);
 }
 
-void tabs_draw_lists(const struct view *view, struct canvas *canvas,
-		     const struct snapshot *snapshot, const struct analysis *chosen)
+void tabs_draw_lists(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
+		     const struct analysis *chosen)
 {
 	struct tabs tabs = { .count = 0 };
 	const struct report_table *table;
@@ -96,7 +100,8 @@ void tabs_draw_lists(const struct view *view, struct canvas *canvas,
 			continue;
 		}
 		tabs.chosen = i == view->table ? tabs.count : tabs.chosen;
+		tabs.tables[tabs.count] = i;
 		(void)snprintf(tabs.texts[tabs.count++], CELL_MAX, "%s", table->table->key);
 	}
-	draw_tabs(canvas, &tabs);
+	draw_tabs(view, canvas, &tabs);
 }

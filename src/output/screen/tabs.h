@@ -12,9 +12,9 @@ struct snapshot;
 struct view;
 
 /* The analyses that the snapshot has lists of, each with the key that shows it. */
-void tabs_draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
+void tabs_draw_groups(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
 		      const struct analysis *chosen);
 
 /* The lists of the chosen one. */
-void tabs_draw_lists(const struct view *view, struct canvas *canvas,
-		     const struct snapshot *snapshot, const struct analysis *chosen);
+void tabs_draw_lists(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
+		     const struct analysis *chosen);

@@ -26,238 +26,10 @@
 #include "output/screen/view-state.h"
 #include "text/text-table.h"
 
-#define NAME_WIDTH    25 /* of names, usually */
-#define CELL_WIDTH    11
-#define CELLS_LEAST   3  /* that names leave room for */
-#define BAR_WIDTH_MIN 22 /* columns of a CPU */
-#define BAR_LINES_MAX 8  /* of all CPUs */
-#define NAME_ROOM_MIN 12 /* of a trace */
-#define BUSIEST_MAX   8  /* CPUs without a bar that are named */
-#define PHASES_FROM   28 /* the column where the letters of phases begin */
-
-/* When the window was, and how much was in it. */
-static void window_text(char *text, size_t size, const struct report *report, bool has_date)
-{
-	uint64_t length = report_covered_ns(report);
-	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
-	struct units_times times = units_times_of(report->begin, report->end);
-	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
-		lag[UNITS_TEXT_MAX] = "";
-
-	times.has_day |= has_date;
-	if (report->has_lag) {
-		(void)units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0);
-	}
-	(void)snprintf(text, size, "  %s + %s  %s events/s%s%s%s",
-		       units_time(begin, times, report->begin), units_ns(lasts, length),
-		       units_count(events, rate), lag[0] ? "  lag " : "", lag,
-		       report->complete ? "" : "  ! incomplete");
-}
-
-/* The name of the trace gives way to the figures. */
-static void draw_header(const struct view *view, struct canvas *canvas,
-			const struct snapshot *snapshot)
-{
-	char name[VIEW_LINE_MAX], window[VIEW_LINE_MAX], text[2 * VIEW_LINE_MAX], paused[80] = "";
-	size_t count = view->traces.at[view->trace]->windows.count;
-	size_t at = view->at < count ? view->at : count - 1;
-	int room;
-
-	window_text(window, sizeof(window), &snapshot->report, view->browses);
-	(void)snprintf(name, sizeof(name), "%s", snapshot->trace);
-	if (view->browses) {
-		(void)snprintf(paused, sizeof(paused), "%s", view->status);
-	} else if (view->at != WINDOW_NEWEST) {
-		(void)snprintf(paused, sizeof(paused), " window %zu of %zu, paused ", at + 1,
-			       count);
-	}
-	room = canvas->columns - utf8_columns(window) - utf8_columns(paused);
-	text_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
-	(void)snprintf(text, sizeof(text), "%s%s", name, window);
-	canvas_put_line(canvas, STYLE_BOLD, text);
-	if (paused[0]) {
-		canvas_put_at(canvas, 0, canvas->columns - utf8_columns(paused), STYLE_CHOSEN,
-			      paused);
-	}
-}
-
-/* The figure of a row that has this key; 0: the table has none. */
-static uint64_t figure_of(const struct table *table, const struct report_row *row, const char *key)
-{
-	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
-		if (strcmp(table->columns[c].key, key) == 0) {
-			return row->values[c];
-		}
-	}
-	return 0;
-}
-
-static const char *fill(char text[VIEW_LINE_MAX], char letter, int count)
-{
-	assert(count < VIEW_LINE_MAX);
-	memset(text, letter, (size_t)count);
-	text[count] = '\0';
-	return text;
-}
-
-/* "|||||    ???": busy, idle, unknown.  The number is the share of the time that is known. */
-static void draw_bar(const struct canvas *canvas, int line, int column, int width,
-		     const struct table *table, const struct report_row *cpu)
-{
-	double busy = (double)figure_of(table, cpu, "busy_ns");
-	double known = busy + (double)figure_of(table, cpu, "idle_ns");
-	double all = known + (double)figure_of(table, cpu, "unknown_ns");
-	char text[VIEW_LINE_MAX], share[16] = "     ? ";
-	int room = width - 8 - 9, bar, gap;
-
-	room = room < 1 ? 1 : room > VIEW_LINE_MAX / 2 ? VIEW_LINE_MAX / 2 : room;
-	gap = all > known ? (int)((all - known) / all * room + 0.999) : 0;
-	bar = all > 0 ? (int)(busy / all * room + 0.5) : 0;
-	bar = bar < room - gap ? bar : room - gap;
-	assert(gap >= 0 && gap <= room && bar >= 0);
-	if (known > 0) {
-		(void)snprintf(share, sizeof(share), "%6.1f%%", busy / known * 100);
-	}
-	(void)snprintf(text, sizeof(text), "%4" PRIu64 " [%*s%.7s]", cpu->id, room, "", share);
-	canvas_put_at(canvas, line, column, STYLE_PLAIN, text);
-	canvas_put_at(canvas, line, column + 6, STYLE_BAR, fill(text, '|', bar));
-	canvas_put_at(canvas, line, column + 6 + room - gap, STYLE_DIM, fill(text, '?', gap));
-}
-
-ORDER_POINTERS(by_id, struct report_row, UP(id))
-
-/* What has no bar: how many, and the busiest of them.  The line has no more than it has room for.
- */
-static void draw_more_cpus(struct canvas *canvas, const struct table *table,
-			   const struct report_row **rows, size_t shown, size_t count)
-{
-	char text[VIEW_LINE_MAX];
-	int used = snprintf(text, sizeof(text), "%zu of %zu CPUs have no bar (list: cpu cpus)",
-			    count - shown, count);
-
-	assert(shown < count);
-	for (size_t k = shown; k < count && k < shown + BUSIEST_MAX; k++) {
-		char one[64];
-		double known, busy;
-
-		for (size_t i = k + 1; i < count; i++) { /* the busiest of the rest to the front */
-			if (figure_of(table, rows[i], "busy_ns") >
-			    figure_of(table, rows[k], "busy_ns")) {
-				const struct report_row *other = rows[k];
-
-				rows[k] = rows[i];
-				rows[i] = other;
-			}
-		}
-		busy = (double)figure_of(table, rows[k], "busy_ns");
-		known = busy + (double)figure_of(table, rows[k], "idle_ns");
-		(void)snprintf(one, sizeof(one), "%s%" PRIu64 " %.1f%%",
-			       k == shown ? "; busiest: " : ", ", rows[k]->id,
-			       known > 0 ? busy / known * 100 : 0);
-		if (busy == 0 || used + (int)strlen(one) > canvas->columns) {
-			break;
-		}
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s", one);
-	}
-	canvas_put_line(canvas, STYLE_DIM, text);
-}
-
-/* CPUs side by side, as many as their lines have room for. */
-static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
-{
-	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
-	const struct report_row **rows;
-	int across, lines, width;
-
-	if (!table || table->row_count == 0) {
-		return;
-	}
-	rows = mem_alloc(table->row_count * sizeof(*rows));
-	for (size_t i = 0; i < table->row_count; i++) {
-		rows[i] = &table->rows[i];
-	}
-	qsort(rows, table->row_count, sizeof(*rows), by_id);
-	lines = canvas->lines / 4 < BAR_LINES_MAX ? canvas->lines / 4 : BAR_LINES_MAX;
-	across = ((int)table->row_count + lines - 1) / (lines < 1 ? 1 : lines);
-	across = across < 2 ? 2 : across;
-	across =
-		across > canvas->columns / BAR_WIDTH_MIN ? canvas->columns / BAR_WIDTH_MIN : across;
-	across = across < 1 ? 1 : across;
-	width = canvas->columns / across;
-	for (size_t i = 0; i < table->row_count && (int)i / across < lines; i++) {
-		draw_bar(canvas, canvas->line + (int)i / across, (int)i % across * width, width,
-			 table->table, rows[i]);
-	}
-	lines = ((int)table->row_count + across - 1) / across < lines
-			? ((int)table->row_count + across - 1) / across
-			: lines;
-	canvas->line += lines;
-	if ((size_t)lines * (size_t)across < table->row_count) {
-		draw_more_cpus(canvas, table->table, rows, (size_t)lines * (size_t)across,
-			       table->row_count);
-	}
-	free(rows);
-}
-
-/* ---- phases ---- */
-
-enum { PHASE_NUMBER = 1, PHASE_AGE }; /* columns of the table "phase" */
-
-static const uint64_t *phase_of(const struct snapshot *snapshot)
-{
-	const struct report_table *table = snapshot_table(snapshot, "phase", SCOPE_TRACE);
-
-	return table && table->row_count > 0 ? table->rows[0].values : NULL;
-}
-
-/*
- * A letter for each window up to @last, the newest one to the right.  A change becomes known some
- * windows later, so the phase of a window is what the windows after it say.
- */
-static void draw_letters(const struct canvas *canvas, const struct view_trace *trace, size_t last,
-			 int from)
-{
-	uint64_t number = 0, begin = UINT64_MAX;
-	int room = canvas->columns - from, column;
-
-	for (size_t i = trace->windows.count; i-- > 0 && room > 0;) {
-		const struct snapshot *snapshot = trace->windows.at[i];
-		const uint64_t *phase = phase_of(snapshot);
-		char letter[2] = { 0 };
-
-		if (phase && (snapshot->report.begin < begin || number == 0)) {
-			number = phase[PHASE_NUMBER];
-			begin = snapshot->report.end - phase[PHASE_AGE];
-		}
-		if (i > last || last - i >= (size_t)room) {
-			continue;
-		}
-		column = from + (int)(last < (size_t)room ? i : i + (size_t)room - 1 - last);
-		letter[0] = phase && number > 0 ? (char)('a' + (number - 1) % 26) : '.';
-		canvas_put_at(canvas, canvas->line, column,
-			      STYLE_PHASE + (int)(number % (STYLE_PHASE_LAST - STYLE_PHASE + 1)),
-			      letter);
-	}
-}
-
-static void draw_phases(const struct view *view, struct canvas *canvas,
-			const struct snapshot *snapshot)
-{
-	const struct view_trace *trace = view_current(view);
-	size_t last = view->at < trace->windows.count ? view->at : trace->windows.count - 1;
-	const uint64_t *phase = phase_of(snapshot);
-	char text[VIEW_LINE_MAX], lasted[UNITS_TEXT_MAX];
-
-	if (!phase) {
-		return;
-	}
-	(void)snprintf(text, sizeof(text), "phase %" PRIu64 " (%c) for %s", phase[PHASE_NUMBER],
-		       (int)('a' + (phase[PHASE_NUMBER] + 25) % 26),
-		       units_ns(lasted, phase[PHASE_AGE]));
-	canvas_put_at(canvas, canvas->line, 0, STYLE_PLAIN, text);
-	draw_letters(canvas, trace, last, PHASES_FROM);
-	canvas->line++;
-}
+#define NAME_WIDTH  25 /* of names, usually */
+#define CELL_WIDTH  11
+#define TREE_STEP   2
+#define CELLS_LEAST 3 /* that names leave room for */
 
 static void tab_text(char text[CELL_MAX], const struct report_table *table)
 {
@@ -299,7 +71,8 @@ static size_t fit_columns(const struct canvas *canvas, struct view_listing *list
 
 	listing->names =
 		format_names_width(listing->table->table, listing->rows.at, listing->rows.count,
-				   NAME_WIDTH, room > NAME_WIDTH ? (unsigned int)room : 0);
+				   NAME_WIDTH, room > NAME_WIDTH ? (unsigned int)room : 0) +
+		(listing->processes ? TREE_STEP : 0);
 	room = (canvas->columns - listing->names) / CELL_WIDTH;
 	room = room < 0 ? 0 : room;
 	return listing->cell_count < (size_t)room ? listing->cell_count : (size_t)room;
@@ -309,28 +82,78 @@ static size_t fit_columns(const struct canvas *canvas, struct view_listing *list
  */
 static size_t first_cell(struct view *view, const struct view_listing *listing, size_t fit)
 {
-	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0;
+	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0, sort = view->sort;
 
 	assert(listing->cell_count <= CELLS_MAX);
 	view->first = view->first < last ? view->first : last;
 	if (view->first > 0) {
 		return view->first;
 	}
-	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
+	if (sort == SIZE_MAX) {
+		for (sort = 0; sort < listing->cell_count && !view_orders(listing, sort); sort++) {
+		}
+	}
+	return sort < listing->cell_count && sort >= fit ? sort - fit + 1 : 0;
+}
+
+/* How rows are drawn: which of the cells, and shares of how much time; 0: times. */
+struct look {
+	size_t first, fit;
+	uint64_t time;
+};
+
+static bool is_shown_as_share(const struct look *look, const struct cell *cell)
+{
+	return look->time > 0 && cell->column && cell->column->is_share &&
+	       cell->column->unit == UNIT_NS && cell->column->kind != COLUMN_HISTOGRAM;
+}
+
+static void cell_as_shown(char text[CELL_MAX], const struct look *look, const struct cell *cell,
+			  const struct report_row *row)
+{
+	text[0] = '\0';
+	if (!cell->column) {
+		return; /* of processes there is no such figure */
+	}
+	if (is_shown_as_share(look, cell) && !cell->is_unknown && !row->instance) {
+		(void)snprintf(text, CELL_MAX, "%.1f%%",
+			       format_number(cell, row) / (double)look->time * 100);
+	} else {
+		format_cell(text, cell, row);
+	}
+}
+
+/* Of a tree, names of threads stand below those of their processes. */
+static void name_in_tree(char text[CELL_MAX], const struct view_listing *listing,
+			 const struct report_row *row)
+{
+	char name[CELL_MAX];
+
+	if (view_is_process(listing, row)) {
+		format_row(text, listing->processes->table, row, listing->names);
+	} else {
+		format_row(name, listing->table->table, row,
+			   listing->names - (listing->processes ? TREE_STEP : 0));
+		(void)snprintf(text, CELL_MAX, "%*s%.*s", listing->processes ? TREE_STEP : 0, "",
+			       CELL_MAX - TREE_STEP - 1, name);
+	}
 }
 
 static void draw_row(const struct canvas *canvas, int line, const struct view_listing *listing,
-		     const struct report_row *row, size_t first, size_t fit, enum view_style style)
+		     const struct report_row *row, const struct look *look, enum view_style style)
 {
+	const struct cell *cells =
+		view_is_process(listing, row) ? listing->process_cells : listing->cells;
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
 	int used, blanks;
 
-	assert(first + fit <= listing->cell_count);
-	format_row(value, listing->table->table, row, listing->names);
+	assert(look->first + look->fit <= listing->cell_count);
+	name_in_tree(value, listing, row);
 	blanks = listing->names - utf8_columns(value);
 	used = snprintf(text, sizeof(text), "%s%*s", value, blanks > 0 ? blanks : 0, "");
-	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
-		format_cell(value, &listing->cells[i], row);
+	for (size_t i = look->first;
+	     i < look->first + look->fit && used < (int)sizeof(text) - CELL_MAX; i++) {
+		cell_as_shown(value, look, &cells[i], row);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %10s", value);
 	}
 	if (row->instance && row->thread && used < (int)sizeof(text) - CELL_MAX) {
@@ -347,9 +170,10 @@ static void draw_row(const struct canvas *canvas, int line, const struct view_li
 	canvas_put_at(canvas, line, 0, style, text);
 }
 
-/* @sort: the cell that rows are sorted by, which gets @mark. */
-static void draw_head(struct canvas *canvas, const struct view_listing *listing, size_t first,
-		      size_t fit, size_t sort, char mark)
+/* The cells that rows are sorted by have @mark, that which the user chose is @sort.  @view: NULL:
+ * nothing may be clicked. */
+static void draw_head(struct view *view, struct canvas *canvas, const struct view_listing *listing,
+		      const struct look *look, size_t sort, char mark)
 {
 	char text[VIEW_LINE_MAX];
 
@@ -357,13 +181,47 @@ static void draw_head(struct canvas *canvas, const struct view_listing *listing,
 		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
 	text_cut(text, listing->names);
 	canvas_put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
-	for (size_t i = first; i < first + fit; i++) {
-		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),
-			       i == sort ? mark : ' ');
-		canvas_put_at(canvas, canvas->line, listing->names + (int)(i - first) * CELL_WIDTH,
-			      i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
+	for (size_t i = look->first; i < look->first + look->fit; i++) {
+		bool orders = sort == SIZE_MAX ? view_orders(listing, i) : i == sort;
+		int column = listing->names + (int)(i - look->first) * CELL_WIDTH;
+		char title[CELL_MAX];
+
+		(void)snprintf(title, sizeof(title), "%s%s", format_title(&listing->cells[i]),
+			       is_shown_as_share(look, &listing->cells[i]) ? "%" : "");
+		(void)snprintf(text, sizeof(text), " %9s%c", title, orders && view ? mark : ' ');
+		canvas_put_at(canvas, canvas->line, column, i == sort ? STYLE_CHOSEN : STYLE_BOLD,
+			      text);
+		if (view) {
+			view_spot(view, canvas->line, column, column + CELL_WIDTH, SPOT_SORT, i);
+		}
 	}
 	canvas->line++;
+}
+
+/* By what a thread does when the window ends, if that is known (analysis "state"). */
+static enum view_style style_of(const struct snapshot *snapshot, const struct report_table *table,
+				const struct report_row *row)
+{
+	static const struct {
+		const char *key;
+		enum view_style style;
+	} states[] = { { "running_threads", STYLE_RUNS },
+		       { "runnable_threads", STYLE_WAITS },
+		       { "blocked_threads", STYLE_BLOCKED },
+		       { "stopped_threads", STYLE_STOPPED } };
+	const struct report_table *now = snapshot_table(snapshot, "state", SCOPE_THREAD);
+
+	for (size_t i = 0; now && table->table->scope == SCOPE_THREAD && i < now->row_count; i++) {
+		if (now->rows[i].thread->tid != row->thread->tid || row->thread->tid < 0) {
+			continue;
+		}
+		for (size_t s = 0; s < ARRAY_COUNT(states); s++) {
+			if (view_figure(now->table, &now->rows[i], states[s].key) > 0) {
+				return states[s].style;
+			}
+		}
+	}
+	return STYLE_PLAIN;
 }
 
 /* In place of rows: the events that would make them, and how to record those. */
@@ -402,29 +260,43 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 	free(says);
 }
 
+/* Which rows have room: the chosen one is among them. */
+static size_t scroll_to_chosen(struct view *view, const struct view_listing *listing, size_t room)
+{
+	view->shown_rows = room;
+	if (listing->rows.count > 0 && view->chosen >= listing->rows.count) {
+		view->chosen = listing->rows.count - 1;
+	}
+	view->top = view->chosen < view->top ? view->chosen : view->top;
+	if (view->chosen >= view->top + room) {
+		view->top = view->chosen - room + 1;
+	}
+	return listing->rows.count < view->top + room ? listing->rows.count : view->top + room;
+}
+
 static void draw_table(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
 		       const struct report_table *table)
 {
+	struct look look = { .time = view->has_durations ? 0
+							 : report_covered_ns(&snapshot->report) };
 	struct view_listing listing;
 	int room = canvas->lines - canvas->line - 2;
-	size_t fit, first;
+	size_t end;
 
-	view_list(view, table, &listing);
-	fit = fit_columns(canvas, &listing);
-	first = first_cell(view, &listing, fit);
-	draw_head(canvas, &listing, first, fit, view->sort, view->is_reversed ? '^' : 'v');
-	room = room < 1 ? 1 : room;
-	view->shown_rows = (size_t)room;
-	if (listing.rows.count > 0 && view->chosen >= listing.rows.count) {
-		view->chosen = listing.rows.count - 1;
-	}
-	view->top = view->chosen < view->top ? view->chosen : view->top;
-	if (view->chosen >= view->top + (size_t)room) {
-		view->top = view->chosen - (size_t)room + 1;
-	}
-	for (size_t i = view->top; i < listing.rows.count && i < view->top + (size_t)room; i++) {
-		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], first, fit,
-			 i == view->chosen ? STYLE_CHOSEN : STYLE_PLAIN);
+	view_list(view, snapshot, table, &listing);
+	look.fit = fit_columns(canvas, &listing);
+	look.first = first_cell(view, &listing, look.fit);
+	draw_head(view, canvas, &listing, &look, view->sort, view->is_reversed ? '^' : 'v');
+	end = scroll_to_chosen(view, &listing, room < 1 ? 1 : (size_t)room);
+	for (size_t i = view->top; i < end; i++) {
+		const struct report_row *row = listing.rows.at[i];
+		enum view_style style = view_is_process(&listing, row)
+						? STYLE_BOLD
+						: style_of(snapshot, table, row);
+
+		view_spot(view, canvas->line, 0, canvas->columns, SPOT_ROW, i);
+		draw_row(canvas, canvas->line++, &listing, row, &look,
+			 i == view->chosen ? STYLE_CHOSEN : style);
 	}
 	if (missing_is_whole(table->table, table->unknown)) {
 		draw_missing(canvas, table->analysis, snapshot);
@@ -451,8 +323,8 @@ static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 			     const struct report_table *table)
 {
 	struct view_listing listing = { .table = table };
+	struct look look = { .time = 0 };
 	char text[CELL_MAX];
-	size_t fit;
 
 	listing.cell_count = format_parts(table, listing.cells);
 	for (size_t i = 0; i < table->row_count; i++) {
@@ -460,14 +332,14 @@ static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 			*vec_push(&listing.rows) = &table->rows[i];
 		}
 	}
-	fit = fit_columns(canvas, &listing);
+	look.fit = fit_columns(canvas, &listing);
 	if (listing.rows.count > 0 && canvas->line < canvas->lines - 1) {
 		tab_text(text, table);
 		canvas_put_line(canvas, STYLE_DIM, text);
-		draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
+		draw_head(NULL, canvas, &listing, &look, SIZE_MAX, ' ');
 	}
 	for (size_t i = 0; i < listing.rows.count && canvas->line < canvas->lines - 1; i++) {
-		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], 0, fit, STYLE_PLAIN);
+		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], &look, STYLE_PLAIN);
 	}
 	vec_fini(&listing.rows);
 }
@@ -542,14 +414,19 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 		"1 to 9, 0          the lists of an analysis",
 		"Tab, Shift-Tab     the next list, the one before",
 		"[ ]                more columns: to the left, to the right",
-		"< >                sort by the column to the left, to the right",
-		"r                  the other way round",
-		"/                  show only names that contain a text (Esc: all)",
+		"< > F6             sort by the column to the left, to the right",
+		"r I                the other way round",
+		"%                  shares of the window as times, and back",
+		"p F5               threads below their processes, and back",
+		"mouse              a list, a column to sort by, a row; twice: all about its "
+		"thread",
+		"m                  the mouse selects text of the terminal, and back",
+		"/ F3 F4            show only names that contain a text (Esc: all)",
 		"space              pause, go on",
 		"left, right        a window back, a window on; Home, End: the oldest, the newest",
 		"t, T               the next trace, the one before",
 		"h                  to a trace by its host or session: a part of the name",
-		"q                  quit",
+		"q F10              quit",
 	};
 	static const char *const more[] = {
 		"{ }                60 windows back, on",
@@ -590,11 +467,12 @@ static void draw_foot(const struct view *view, struct canvas *canvas)
 				       (view->browses ? view->browsed_at : view->trace) + 1,
 				       traces);
 		}
-		(void)snprintf(text, sizeof(text),
-			       "q quit  ? help  %s/ filter%s%s  1-9 Tab list  < > sort  "
-			       "space pause%s  [ ] columns",
-			       trace, view->filter[0] ? ": " : "", view->filter,
-			       view->browses ? "  g time" : "");
+		(void)snprintf(
+			text, sizeof(text),
+			"q quit  ? help  %sEnter thread  / filter%s%s  1-9 Tab  < > sort  p tree  "
+			"space pause%s",
+			trace, view->filter[0] ? ": " : "", view->filter,
+			view->browses ? "  g time" : "");
 		canvas_put_at(canvas, line, 0, STYLE_DIM, text);
 	}
 }
@@ -606,14 +484,13 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	const struct report_table *table;
 	size_t count;
 
+	view->spot_count = 0;
 	if (!snapshot) {
 		canvas_put_line(&canvas, STYLE_PLAIN, view->waiting);
 		draw_foot(view, &canvas);
 		return;
 	}
-	draw_header(view, &canvas, snapshot);
-	draw_cpus(&canvas, snapshot);
-	draw_phases(view, &canvas, snapshot);
+	view_draw_head(view, &canvas, snapshot);
 	table = view_table(snapshot, view->table, &count);
 	if (!table && count > 0) {
 		view->table = 0;
@@ -626,7 +503,7 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	} else if (view->mode == MODE_JOBS) {
 		draw_jobs(view, &canvas);
 	} else if (table) {
-		tabs_draw_groups(&canvas, snapshot, table->analysis);
+		tabs_draw_groups(view, &canvas, snapshot, table->analysis);
 		tabs_draw_lists(view, &canvas, snapshot, table->analysis);
 		draw_figures(&canvas, snapshot, table->analysis);
 		draw_table(view, &canvas, snapshot, table);

@@ -30,7 +30,7 @@ static void pause(struct view *view)
 	}
 }
 
-static void show_table(struct view *view, size_t table)
+void view_show_table(struct view *view, size_t table)
 {
 	view->table = table;
 	view->sort = SIZE_MAX;
@@ -49,8 +49,8 @@ static void next_table(struct view *view, int by)
 		(void)view_table(snapshot, 0, &count);
 	}
 	if (count > 0) {
-		show_table(view,
-			   by > 0 ? (view->table + 1) % count : (view->table + count - 1) % count);
+		view_show_table(view, by > 0 ? (view->table + 1) % count
+					     : (view->table + count - 1) % count);
 	}
 }
 
@@ -62,7 +62,7 @@ static void show_group(struct view *view, int key)
 		snapshot ? view_group(snapshot, key == '0' ? 9 : (size_t)(key - '1')) : SIZE_MAX;
 
 	if (table != SIZE_MAX) {
-		show_table(view, table);
+		view_show_table(view, table);
 	}
 }
 
@@ -98,8 +98,7 @@ static void next_sort(struct view *view, int by)
 	view->first = 0;
 }
 
-/* Shows all about the thread of the chosen row. */
-static void open_detail(struct view *view)
+void view_open_detail(struct view *view)
 {
 	const struct snapshot *snapshot = view_shown(view);
 	size_t count;
@@ -111,9 +110,14 @@ static void open_detail(struct view *view)
 	if (!table) {
 		return;
 	}
-	view_list(view, table, &listing);
+	view_list(view, snapshot, table, &listing);
 	row = view->chosen < listing.rows.count ? listing.rows.at[view->chosen] : NULL;
-	if (row && row->thread && row->thread->tid >= 0) {
+	if (row && view_is_process(&listing, row) && row->thread->pid >= 0) {
+		view->detail_tid = row->thread->pid; /* its first thread */
+		view->detail_pid = row->thread->pid;
+		format_row(view->detail_name, listing.processes->table, row, FORMAT_WHOLE_NAME);
+		view->mode = MODE_DETAIL;
+	} else if (row && row->thread && row->thread->tid >= 0) {
 		view->detail_tid = row->thread->tid;
 		view->detail_pid = row->thread->pid;
 		format_thread(view->detail_name, row->thread, row->thread->tid);
@@ -122,6 +126,13 @@ static void open_detail(struct view *view)
 		view_say(view, "this row is no thread");
 	}
 	vec_fini(&listing.rows);
+}
+
+static void show_tree(struct view *view)
+{
+	view->is_tree = !view->is_tree;
+	view->chosen = 0;
+	view->top = 0;
 }
 
 /* Asks for jobs, each time that it is pressed. */
@@ -255,7 +266,19 @@ static void table_key(struct view *view, int key)
 		scroll(view, key);
 		break;
 	case 'r':
+	case 'I':
 		view->is_reversed = !view->is_reversed;
+		break;
+	case 'p':
+		show_tree(view);
+		break;
+	case 'm':
+		view->frees_mouse = !view->frees_mouse;
+		view_say(view, view->frees_mouse ? "the mouse selects text; m: rows again"
+						 : "the mouse chooses rows; m: it selects text");
+		break;
+	case '%':
+		view->has_durations = !view->has_durations;
 		break;
 	case '/':
 		view->mode = MODE_FILTER;
@@ -264,7 +287,7 @@ static void table_key(struct view *view, int key)
 		view->filter[0] = '\0';
 		break;
 	case VIEW_KEY_ENTER:
-		open_detail(view);
+		view_open_detail(view);
 		break;
 	default:
 		if (key >= '0' && key <= '9') {

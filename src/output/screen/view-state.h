@@ -1,9 +1,12 @@
 /*
  * view-state: what the parts of a view share.
  *
- *   view.c       windows, and the rows of one: filtered and sorted
- *   view-draw.c  drawing, on a canvas.h, with tabs.h
+ *   view.c       windows
+ *   view-rows.c  the rows of one: filtered, sorted, below their processes
+ *   view-head.c  drawing what is above the lists, on a canvas.h
+ *   view-draw.c  drawing the lists, with tabs.h, and all else
  *   view-keys.c  keys
+ *   view-mouse.c what is where on the screen, and what the mouse does there
  */
 #pragma once
 
@@ -15,6 +18,7 @@
 #define VIEW_FILTER_MAX 32
 #define VIEW_TYPED_MAX  64
 #define VIEW_MOVES_MAX  32
+#define VIEW_SPOTS_MAX  512
 #define WINDOW_NEWEST   SIZE_MAX
 
 /* One trace; its windows, oldest first. */
@@ -24,7 +28,16 @@ struct view_trace {
 	VEC(struct snapshot *) windows;
 };
 
+/* What may be clicked: columns of a line that show something. */
+struct view_spot {
+	int line, from, to; /* behind the last column */
+	enum spot { SPOT_TABLE, SPOT_SORT, SPOT_ROW } kind;
+	size_t index; /* of the list, the cell, the row */
+};
+
 enum mode { MODE_TABLE, MODE_FILTER, MODE_TIME, MODE_FIND, MODE_DETAIL, MODE_HELP, MODE_JOBS };
+
+struct canvas;
 
 struct view {
 	VEC(struct view_trace *) traces;
@@ -34,6 +47,8 @@ struct view {
 	size_t table; /* the shown list, as view_table() counts them */
 	size_t sort;  /* the cell that rows are sorted by; SIZE_MAX: as reported */
 	bool is_reversed;
+	bool is_tree;       /* threads stand below their processes */
+	bool has_durations; /* shares of the window's time are shown as times */
 	size_t first;       /* the first cell on the screen, if there are more than have room */
 	size_t chosen, top; /* the marked row, and the first on the screen */
 	size_t shown_rows;  /* rows that the last screen had room for */
@@ -43,8 +58,11 @@ struct view {
 	int64_t detail_pid; /* -1: unknown */
 	char detail_name[CELL_MAX];
 	bool asks_jobs;
-	char *jobs;                  /* the answer; NULL: there is none yet */
-	size_t jobs_top;             /* its first line on the screen */
+	char *jobs;                             /* the answer; NULL: there is none yet */
+	size_t jobs_top;                        /* its first line on the screen */
+	struct view_spot spots[VIEW_SPOTS_MAX]; /* of the last screen */
+	size_t spot_count;
+	bool frees_mouse;
 	char typed[VIEW_TYPED_MAX];  /* a time, or a part of a host's or session's name */
 	char wanted[VIEW_TYPED_MAX]; /* what was last looked for in such names */
 	char message[VIEW_LINE_MAX], waiting[VIEW_LINE_MAX];
@@ -63,6 +81,10 @@ struct view_listing {
 	size_t cell_count;
 	VEC(const struct report_row *) rows;
 	int names; /* width of their column; set where they are drawn */
+	/* Of a tree, whose rows stand in front of those of their threads; NULL: it is none. */
+	const struct report_table *processes;
+	struct cell
+		process_cells[CELLS_MAX]; /* the same figures of those; no column: there is none */
 };
 
 /* The owner is asked for a move; of more than some, the newest are forgotten. */
@@ -80,5 +102,21 @@ const struct report_table *view_table(const struct snapshot *snapshot, size_t in
  * SIZE_MAX: it has fewer. */
 size_t view_group(const struct snapshot *snapshot, size_t group);
 /* Fills @listing; the caller frees its rows. */
-void view_list(const struct view *view, const struct report_table *table,
-	       struct view_listing *listing);
+void view_list(const struct view *view, const struct snapshot *snapshot,
+	       const struct report_table *table, struct view_listing *listing);
+/* Whether the row is of listing->processes. */
+bool view_is_process(const struct view_listing *listing, const struct report_row *row);
+/* Whether rows are in this order by this cell, as the report has them. */
+bool view_orders(const struct view_listing *listing, size_t cell);
+
+/* The figure of a row that has this key; 0: the table has none. */
+uint64_t view_figure(const struct table *table, const struct report_row *row, const char *key);
+/* The lines above the lists. */
+void view_draw_head(const struct view *view, struct canvas *canvas,
+		    const struct snapshot *snapshot);
+/* Something may be clicked there. */
+void view_spot(struct view *view, int line, int from, int to, enum spot kind, size_t index);
+/* Another list is shown, as it was reported. */
+void view_show_table(struct view *view, size_t table);
+/* Shows all about the thread of the chosen row. */
+void view_open_detail(struct view *view);

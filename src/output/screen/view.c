@@ -1,5 +1,5 @@
 /*
- * view: see view.h; windows, and the rows of one.
+ * view: see view.h; windows.
  */
 #include "output/screen/view.h"
 
@@ -285,51 +285,4 @@ const struct snapshot *view_shown(const struct view *view)
 	}
 	return trace->windows
 		.at[view->at < trace->windows.count ? view->at : trace->windows.count - 1];
-}
-
-/* ---- rows ---- */
-
-static bool matches(const char *text, const char *filter)
-{
-	return !filter[0] || strcasestr(text, filter);
-}
-
-static int by_cell(const void *left, const void *right, void *arg)
-{
-	const struct report_row *a = *(const struct report_row *const *)left;
-	const struct report_row *b = *(const struct report_row *const *)right;
-	double x = format_number(arg, a), y = format_number(arg, b);
-
-	if (x != y) {
-		return x > y ? -1 : 1;
-	}
-	return a < b ? -1 : a > b; /* the reported order */
-}
-
-void view_list(const struct view *view, const struct report_table *table,
-	       struct view_listing *listing)
-{
-	char text[CELL_MAX];
-
-	memset(listing, 0, sizeof(*listing));
-	listing->table = table;
-	listing->cell_count = format_parts(table, listing->cells);
-	assert(listing->cell_count <= CELLS_MAX);
-	for (size_t i = 0; i < table->row_count; i++) {
-		format_row(text, table->table, &table->rows[i], FORMAT_WHOLE_NAME);
-		if (matches(text, view->filter)) {
-			*vec_push(&listing->rows) = &table->rows[i];
-		}
-	}
-	if (view->sort < listing->cell_count && listing->rows.count > 1) {
-		qsort_r(listing->rows.at, listing->rows.count, sizeof(listing->rows.at[0]), by_cell,
-			&listing->cells[view->sort]);
-	}
-	for (size_t i = 0; view->is_reversed && i < listing->rows.count / 2; i++) {
-		size_t k = listing->rows.count - 1 - i;
-		const struct report_row *row = listing->rows.at[i];
-
-		listing->rows.at[i] = listing->rows.at[k];
-		listing->rows.at[k] = row;
-	}
 }

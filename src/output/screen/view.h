@@ -24,6 +24,11 @@ enum view_style {
 	STYLE_CHOSEN,
 	STYLE_WARNING,
 	STYLE_DIM,
+	/* Of threads, by what they do when the window ends. */
+	STYLE_RUNS,
+	STYLE_WAITS,
+	STYLE_BLOCKED,
+	STYLE_STOPPED,
 	STYLE_PHASE, /* and those after it: one colour each */
 	STYLE_PHASE_LAST = STYLE_PHASE + 5,
 };
@@ -103,5 +108,11 @@ bool view_trace_matches(const char *host, const char *session, const char *text)
 
 /* Handles a key: a character or enum view_key.  False: the user quits. */
 bool view_key(struct view *view, int key);
+/* The same of the mouse, at a place of the last screen that was drawn: lists and columns are
+ * chosen, a row, with @is_double all about its thread; rows are scrolled. */
+void view_click(struct view *view, int line, int column, bool is_double);
+void view_wheel(struct view *view, bool is_up);
+/* Whether the user wants it for the terminal, to select text. */
+bool view_frees_mouse(const struct view *view);
 /* Draws all of it; the surface is empty. */
 void view_draw(struct view *view, int lines, int columns, view_put *put, void *user);

@@ -11,54 +11,7 @@
 #include "output/screen/view.h"
 #include "phases/phases.h"
 #include "suites.h"
-
-#define LINES_MAX 60
-#define WIDTH_MAX 200
-
-struct grid {
-	int lines, columns;
-	char text[LINES_MAX][WIDTH_MAX + 1];
-	enum view_style styles[LINES_MAX][WIDTH_MAX];
-};
-
-static void put(void *user, int line, int column, enum view_style style, const char *text)
-{
-	struct grid *grid = user;
-	int len = (int)strlen(text);
-
-	ck_assert(line >= 0 && line < grid->lines);
-	ck_assert(column >= 0 && column + len <= grid->columns);
-	for (int i = 0; i < len; i++) {
-		ck_assert(text[i] >= 0x20 && text[i] < 0x7F);
-		grid->text[line][column + i] = text[i];
-		grid->styles[line][column + i] = style;
-	}
-}
-
-static const struct grid *draw(struct view *view, int lines, int columns)
-{
-	static struct grid grid;
-
-	memset(&grid, 0, sizeof(grid));
-	grid.lines = lines;
-	grid.columns = columns;
-	for (int i = 0; i < lines; i++) {
-		memset(grid.text[i], ' ', (size_t)columns);
-	}
-	view_draw(view, lines, columns, put, &grid);
-	return &grid;
-}
-
-/* The line that has @text, -1: none. */
-static int line_of(const struct grid *grid, const char *text)
-{
-	for (int i = 0; i < grid->lines; i++) {
-		if (strstr(grid->text[i], text)) {
-			return i;
-		}
-	}
-	return -1;
-}
+#include "view-grid.h"
 
 static bool has(struct view *view, const char *text)
 {
@@ -248,7 +201,7 @@ static const struct {
 	{ "> > by the second", { '>', '>' }, { "SWITCHESv" } },
 	{ "< by the last", { '<' }, { "STDEVv" } },
 	{ "] shows more columns", { ']' }, { "WAKEUPS       MEAN", "!    RUN " } },
-	{ "[ goes back", { ']', ']', '[', '[', '[' }, { "    RUN ", "!MEAN" } },
+	{ "[ goes back", { ']', ']', '[', '[', '[' }, { "    RUNv ", "!MEAN" } },
 	{ "1: lists of the first analysis", { '1' }, { "BUSY", "!THREAD (TID)" } },
 	{ "2: there is no second", { '2' }, { "THREAD (TID)" } },
 	{ "r reverses", { '>', 'r' }, { "RUN^" } },
