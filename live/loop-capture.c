@@ -75,6 +75,7 @@ static void describe_one(const struct session *session, struct captures_session 
 	struct live_trace *const *traces = session_traces(session, &count);
 
 	described->recalls |= session_recalls(session) && !session_has_recalled(session) &&
+			      session_state(session) != SESSION_READ &&
 			      session_state(session) != SESSION_ENDED;
 	for (size_t i = 0; i < count; i++) {
 		const struct live_trace *trace = traces[i];

@@ -71,6 +71,7 @@ struct loop {
 	VEC(struct relay *) relays;
 	struct session_owner owner; /* given to all sessions */
 	struct besides besides;     /* of all sessions */
+	struct session_joins *joins; /* of all sessions; NULL: traces are not joined */
 	bool *url_seen;             /* by URL: a session that it names was attached */
 	bool *url_said;             /* by URL: it was reported as missing */
 	struct event *signals[3];

@@ -108,7 +108,7 @@ static void check_names(struct loop *loop, struct live_trace *trace)
 				const struct plan *plan =
 					traces[t]->trace ? trace_plan(traces[t]->trace) : NULL;
 
-				if (plan) {
+				if (plan && traces[t]->part == 0) {
 					*vec_push(&all) = plan->metadata;
 				}
 			}
@@ -200,9 +200,14 @@ static void on_say(void *user, int verbosity, const char *kind, const char *text
 
 static void finish_all(struct loop *loop)
 {
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
-			session_finish(loop->relays.at[r]->sessions.at[i], "stopped", false);
+	session_joins_step(loop->joins, true);
+	for (unsigned int parts = 0; parts < 2; parts++) { /* those that are joined to others first */
+		for (size_t r = 0; r < loop->relays.count; r++) {
+			VEC_EACH_OF(&loop->relays.at[r]->sessions, session) {
+				if (session_has_parts(session) == parts) {
+					session_finish(session, "stopped", false);
+				}
+			}
 		}
 	}
 }
@@ -257,6 +262,7 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	} else {
 		step(loop); /* without workers no event reports that room is free */
 	}
+	session_joins_step(loop->joins, false);
 	loop_check(loop);
 	repeat_look();
 	if (loop->config->actions) {
@@ -404,6 +410,7 @@ static void loop_fini(struct loop *loop)
 	}
 	engine_free(loop->engine);
 	besides_fini(&loop->besides);
+	session_joins_free(loop->joins);
 	loop->config->output->also.count -= loop->output_count; /* they were added last */
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
@@ -488,6 +495,7 @@ static void set_owner(struct loop *loop)
 		.base = loop->base,
 		.engine = loop->engine,
 		.besides = &loop->besides,
+		.joins = loop->joins,
 		/* A resumed trace also needs what was traced since the checkpoint. */
 		.from_beginning =
 			config->from_beginning ||
@@ -544,6 +552,7 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 	(void)signal(SIGXFSZ, SIG_IGN); /* write() reports a file that is too large */
 	loop.base = new_base();
 	loop.engine = engine_new(&engine);
+	loop.joins = config->joins && !config->checkpoint_file ? session_joins_new() : NULL;
 	set_owner(&loop);
 	loop.url_seen = mem_alloc(config->url_count + 1);
 	loop.url_said = mem_alloc(config->url_count + 1);

@@ -116,9 +116,9 @@ static int read_info(const struct live_trace *trace, const uint8_t *bytes, uint6
 	int r;
 
 	do {
-		r = packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
+		r = packet_info_read(trace->session->decoder, session_plan(trace), bytes, len,
 				     PACKET_BYTES_MAX, info, err);
-	} while (r == -EXDEV && trace_part_ignore_uuid(trace->trace, 0));
+	} while (r == -EXDEV && trace_part_ignore_uuid(trace->trace, trace->part));
 	return r;
 }
 
@@ -163,7 +163,8 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 bool session_is_ready(const struct live_trace *trace)
 {
 	assert(!trace->is_current || trace->has_plan || trace->has_failed);
-	return trace->is_current && trace->has_plan && !trace->has_failed;
+	return trace->is_current && trace->has_plan && !trace->has_failed &&
+	       !session_join_waits(trace);
 }
 
 void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
@@ -242,11 +243,46 @@ static void push_waiting(struct live_trace *trace)
 	}
 }
 
+void session_trace_go_on(struct live_trace *trace)
+{
+	if (session_is_ready(trace)) {
+		push_waiting(trace);
+	}
+}
+
+/* Of a trace that the engine has. */
+static void take_metadata(struct live_trace *trace, const uint8_t *bytes, uint64_t len)
+{
+	struct err err;
+	int r;
+
+	if (trace->history) {
+		history_metadata(trace->history, bytes, len);
+	}
+	r = trace_part_metadata(trace->trace, trace->part, bytes, len, false, &err);
+	if (r < 0) {
+		session_trace_fail(trace, &err);
+	}
+	if (r == -ENOMEM) {
+		trace_metadata_forget(trace->trace);
+	}
+	session_trace_drop_metadata(trace);
+	session_trace_note_plan(trace);
+}
+
+void session_trace_begin(struct live_trace *trace)
+{
+	if (trace->trace && !trace->has_failed) {
+		take_metadata(trace, trace->metadata.at, trace->metadata.count);
+	}
+	trace->is_current = trace->has_plan && !trace->has_failed;
+	session_trace_go_on(trace);
+}
+
 void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
 {
 	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
 	struct err err;
-	int r;
 
 	if (trace->has_failed) {
 		return;
@@ -263,6 +299,10 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	if (!trace->trace) {
 		vec_append(&trace->metadata, bytes, len);
 		account_take(session_memory(trace->session), ACCOUNT_METADATA, len);
+		trace->is_known = false;
+		if (trace->session->join) {
+			return; /* it is bound when it is whole */
+		}
 		session_trace_bind(trace); /* which may pass it over */
 		if (!trace->trace) {
 			return;
@@ -270,18 +310,7 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 		bytes = trace->metadata.at;
 		len = trace->metadata.count;
 	}
-	if (trace->history) {
-		history_metadata(trace->history, bytes, len);
-	}
-	r = trace_metadata(trace->trace, bytes, len, false, &err);
-	if (r < 0) {
-		session_trace_fail(trace, &err);
-	}
-	if (r == -ENOMEM) {
-		trace_metadata_forget(trace->trace);
-	}
-	session_trace_drop_metadata(trace);
-	session_trace_note_plan(trace);
+	take_metadata(trace, bytes, len);
 }
 
 bool session_wants_metadata(void *user, uint64_t trace_id)
@@ -297,26 +326,35 @@ bool session_on_metadata_end(void *user, uint64_t trace_id)
 	if (trace->has_failed) {
 		return true;
 	}
-	if (!trace->has_plan || !trace_metadata_is_whole(trace->trace, &err)) {
+	if (!trace->trace && trace->session->join) {
+		bool is_whole = session_join_take(trace);
+
+		session_join_step(trace->session);
+		return is_whole;
+	}
+	if (!trace->has_plan || !trace_metadata_is_whole(trace->trace, trace->part, &err)) {
 		return false;
 	}
 	if (!trace->is_current) {
 		trace->is_current = true;
-		push_waiting(trace);
+		session_trace_go_on(trace);
 	}
 	return true;
 }
 
 void session_on_metadata_due(void *user, uint64_t trace_id)
 {
-	session_find_trace(user, trace_id, NULL)->is_current = false;
+	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
+
+	trace->is_current = trace->is_known = false;
 }
 
 bool session_ends_packet(void *user, uint64_t trace_id)
 {
 	const struct live_trace *trace = session_find_trace(user, trace_id, NULL);
 
-	return trace->trace && !trace->has_failed && trace_metadata_ends_packet(trace->trace);
+	return trace->trace && !trace->has_failed && 
+	       trace_metadata_ends_packet(trace->trace, trace->part);
 }
 
 /* ---- streams ---- */
@@ -386,7 +424,8 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 	stream->name = mem_strdup(announced->channel);
 	stream->heard = now_monotonic_ns();
 	if (stream->trace->trace) {
-		stream->stream = stream_new(stream->trace->trace, 0, stream->name);
+		stream->stream = 
+			stream_new(stream->trace->trace, stream->trace->part, stream->name);
 	}
 	*vec_push(&session->streams) = stream;
 	account_take(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_STREAM_BYTES);

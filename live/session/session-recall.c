@@ -113,8 +113,9 @@ void session_recall_note_gone(const struct session *session)
 		const struct live_trace *trace = session->traces.at[i];
 
 		if (trace->history && trace->trace) {
-			history_gone(trace->history, has_all ? trace_absent_until(trace->trace)
-							     : session->recall.until);
+			history_gone(trace->history,
+				     has_all ? trace_absent_until(trace->trace, trace->part)
+					     : session->recall.until);
 		}
 	}
 }
@@ -180,7 +181,7 @@ void session_recall_take(struct live_stream *stream, uint8_t *bytes, uint64_t le
 
 	assert(stream->is_recalled);
 	stream->is_recalled = false;
-	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
+	if (packet_info_read(trace->session->decoder, session_plan(trace), bytes, len,
 			     PACKET_BYTES_MAX, &info, &err) == 0 &&
 	    info.stream->clock) {
 		give(stream, &info, bytes, len);
@@ -194,7 +195,7 @@ void session_recall_lose(struct live_stream *stream, const struct viewer_index *
 	const struct live_trace *trace = stream->trace;
 	const struct recall *recall = &trace->session->recall;
 	const struct plan_stream *class =
-		index && trace->has_plan ? plan_stream(trace_plan(trace->trace), index->class_id)
+		index && trace->has_plan ? plan_stream_own(session_plan(trace), index->class_id)
 					 : NULL;
 	uint64_t begin = recall->begin, end = recall->until;
 	struct clock clock;

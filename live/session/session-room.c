@@ -158,7 +158,8 @@ void session_check_waiting(struct session *session)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		struct live_trace *trace = session->traces.at[i];
 
-		if (trace->waiting.count == 0) {
+		if (trace->waiting.count == 0 || session_join_waits(trace) ||
+		    (trace->is_known && !trace->trace)) { /* these wait for others */
 			trace->waits_since = 0;
 			continue;
 		}

@@ -2,7 +2,8 @@
  * session-state: shared by the parts of a session: session.c (connection and states),
  * session-feed.c (from the relay to the engine), session-room.c (what there is memory for),
  * session-walk.c (packets that are not fetched),
- * session-recall.c (packets that are fetched once more) and session-trace.c (traces).
+ * session-recall.c (packets that are fetched once more), session-trace.c (traces) and
+ * session-join.c (traces of several sessions that are one).
  */
 #pragma once
 
@@ -95,6 +96,10 @@ struct session {
 	bool skips;       /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	struct beside *beside; /* what they record together, and other sessions of this name */
+	struct session_join *join; /* of these sessions; NULL: their traces are not one */
+	uint64_t away_since;       /* monotonic ns: SESSION_AWAY and later */
+	const char *end_reason;    /* SESSION_READ; a constant */
+	bool notes_read;           /* SESSION_READ: it was read to its end */
 	VEC(struct live_stream *) streams;
 	bool has_ended_streams;     /* of these; one may be announced again */
 	struct run_summary account; /* figures of finished traces, and of all connections */
@@ -102,6 +107,15 @@ struct session {
 	bool is_read;               /* see session_is_read() */
 	bool is_again;              /* see session_new() */
 };
+
+/* What packets of the trace are read by; NULL: it is not known. */
+static inline const struct plan *session_plan(const struct live_trace *trace)
+{
+	return trace->trace ? trace_part_plan(trace->trace, trace->part) : NULL;
+}
+
+/* Ends one that is SESSION_READ. */
+void session_end_read(struct session *session, bool is_over);
 
 /* Reports a line about the session. */
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
@@ -136,6 +150,10 @@ bool session_ends_packet(void *user, uint64_t trace_id);
 bool session_is_other_packet(const struct packet_info *info, const struct viewer_index *index);
 /* Whether packets can be decoded now. */
 bool session_is_ready(const struct live_trace *trace);
+/* Bound just now: it has the metadata that was kept.  Its packets go on if they need not wait. */
+void session_trace_begin(struct live_trace *trace);
+/* Packets that waited go on. */
+void session_trace_go_on(struct live_trace *trace);
 
 /* ---- session-room.c ---- */
 
@@ -182,6 +200,8 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 /* The trace of a lost connection that has the same name at the relay; NULL: none is known. */
 struct live_trace *session_find_namesake(const struct live_trace *trace);
 void session_trace_free(struct live_trace *trace);
+/* The kernel's that it was joined to is finished. */
+void session_trace_leave(struct live_trace *trace);
 /* Attached again.  A trace that was not known yet when its connection was lost comes as a new one.
  */
 void session_trace_announced_again(struct live_trace *trace);
@@ -196,6 +216,10 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 void session_trace_checkpoint(struct live_trace *trace);
 /* Finds or creates the engine's trace, if the metadata so far contains the UUID. */
 void session_trace_bind(struct live_trace *trace);
+/* Of one whose metadata is kept: whether it is a trace of a lost connection. */
+bool session_trace_finds_away(const struct live_trace *trace);
+/* Its streams hold back nothing any more. */
+void session_trace_end_streams(struct live_trace *trace);
 /* Whether it continues a trace of a lost connection or of the checkpoint file, or may turn out to.
  */
 bool session_trace_may_resume(const struct live_trace *trace);
@@ -207,3 +231,25 @@ bool session_has_only_read(const struct session *session);
 void session_note_read(struct session *session);
 /* Call it after new metadata: reports the trace as attached once there is a plan. */
 void session_trace_note_plan(struct live_trace *trace);
+
+/* ---- session-join.c: all do nothing without owner.joins ---- */
+
+void session_join_enter(struct session *session);
+void session_join_leave(struct session *session);
+/* Of a trace that is not bound: all of its metadata that the relay has now is kept.  Whether it is
+ * whole: then session_join_step() binds it. */
+bool session_join_take(struct live_trace *trace);
+void session_join_step(struct session *session);
+/* The trace that others are joined to. */
+struct live_trace *session_join_kernel(const struct session *session);
+/* Whether packets of a bound trace wait for others. */
+bool session_join_waits(const struct live_trace *trace);
+/* Whether the session has to stay: its traces wait for others, or others are joined to them. */
+bool session_join_holds(const struct session *session);
+/* The engine's trace was taken over from one of a lost connection. */
+void session_join_note_resumed(const struct live_trace *before, struct live_trace *trace);
+/* It will be freed: who is joined to it has no trace any more. */
+void session_join_forget(const struct live_trace *trace);
+/* Calls @call for each session with a trace that is one with one of this session's, with itself. */
+void session_join_each(struct session *session, void (*call)(struct session *session, uint64_t arg),
+		       uint64_t arg);

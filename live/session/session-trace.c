@@ -88,9 +88,11 @@ void session_trace_drop_metadata(struct live_trace *trace)
 
 void session_trace_free(struct live_trace *trace)
 {
-	if (trace->trace) {
+	session_join_forget(trace);
+	if (trace->trace && trace->part == 0) {
 		trace_free(trace->trace);
 	}
+	kin_fini(&trace->kin);
 	history_trace_free(trace->history);
 	rollup_free(trace->rollup);
 	phases_free(trace->phases);
@@ -104,7 +106,7 @@ void session_trace_free(struct live_trace *trace)
 
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary)
 {
-	if (trace->trace) {
+	if (trace->trace && trace->part == 0) {
 		const struct merger_account *account = trace_account(trace->trace);
 
 		summary->events += account->events - trace->before.events;
@@ -188,8 +190,8 @@ void session_trace_announced_again(struct live_trace *trace)
 	uint8_t uuid[16];
 
 	trace->unfetched = 0;
-	if (trace->trace && !trace_uuid(trace->trace, uuid)) {
-		trace_announced_again(trace->trace);
+	if (trace->trace && !trace_part_uuid(trace->trace, trace->part, uuid)) {
+		trace_announced_again(trace->trace, trace->part);
 	}
 }
 
@@ -205,7 +207,8 @@ static uint64_t lose_waiting(const struct live_trace *trace)
 	if (packets > 0) {
 		const char *path = trace->identity.path ? trace->identity.path : "a trace";
 
-		if (trace->has_plan && !trace_metadata_is_whole(trace->trace, &err)) {
+		if (trace->has_plan &&
+		    !trace_metadata_is_whole(trace->trace, trace->part, &err)) {
 			session_say(trace->session, 0,
 				    "%" PRIu64 " packets of %s are lost: metadata incomplete: %s",
 				    packets, path, err.text);
@@ -255,7 +258,9 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 	} else {
 		session->account.lost_packets += lost;
 	}
-	if (trace->trace) {
+	if (trace->trace && trace->part > 0 && is_over) {
+		session_trace_end_streams(trace); /* the kernel's ends them else */
+	} else if (trace->trace && trace->part == 0) {
 		if (!session->owner.checkpoint_file || !save_last(trace, is_over)) {
 			if (!is_over) {
 				trace_cut(trace->trace);
@@ -276,7 +281,8 @@ struct live_trace *session_find_away(const struct session *session, const uint8_
 		uint8_t other[16];
 
 		if (trace->is_away && trace->trace &&
-		    (!uuid || (trace_uuid(trace->trace, other) && memcmp(uuid, other, 16) == 0))) {
+		    (!uuid || (trace_part_uuid(trace->trace, trace->part, other) &&
+			       memcmp(uuid, other, 16) == 0))) {
 			return trace;
 		}
 	}
@@ -316,7 +322,7 @@ static struct live_trace *find_away_by_path(const struct live_trace *trace)
 	struct live_trace *away = session_find_namesake(trace);
 	uint8_t uuid[16];
 
-	return away && !trace_uuid(away->trace, uuid) ? away : NULL;
+	return away && !trace_part_uuid(away->trace, away->part, uuid) ? away : NULL;
 }
 
 /* Reads the UUID from the metadata so far; *@ret_has is false if the trace has none.  False: more
@@ -355,8 +361,11 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->session->account.duplicates +=
 		away->dropped + away->dropped_before - trace->dropped_before;
 	away->dropped = away->dropped_before = 0;
-	trace_set_user(trace->trace, trace);
-	trace_metadata_restart(trace->trace);
+	session_join_note_resumed(away, trace);
+	if (trace->part == 0) {
+		trace_set_user(trace->trace, trace);
+	}
+	trace_metadata_restart(trace->trace, trace->part);
 	away->trace = NULL;
 	away->has_attached = false;
 	trace->history = away->history;
@@ -381,7 +390,7 @@ static void open_streams(struct live_trace *trace)
 		struct live_stream *stream = session->streams.at[i];
 
 		if (stream->trace == trace && !stream->stream) {
-			stream->stream = stream_new(trace->trace, 0, stream->name);
+			stream->stream = stream_new(trace->trace, trace->part, stream->name);
 		}
 	}
 }
@@ -403,7 +412,7 @@ void session_note_read(struct session *session)
 		if (trace->is_away) {
 			continue;
 		}
-		if (trace->trace && trace_uuid(trace->trace, uuid)) {
+		if (trace->trace && trace_part_uuid(trace->trace, trace->part, uuid)) {
 			vec_append(&session->read_uuids, uuid, sizeof(uuid));
 		} else {
 			session->is_read &= trace->was_read;
@@ -453,9 +462,41 @@ static void pass_over(struct live_trace *trace)
 
 static void begin_trace(struct live_trace *trace)
 {
+	struct live_trace *kernel = session_join_kernel(trace->session);
+
+	if (trace->joins) {
+		trace->trace = kernel->trace;
+		trace->part = trace_add_part(trace->trace);
+		trace_set_part_user(trace->trace, trace->part, trace);
+		return;
+	}
 	trace->trace = trace_new(trace->session->owner.engine, trace);
 	trace_set_live(trace->trace);
 	trace_set_beside(trace->trace, &trace->session->beside->all);
+	if (trace == kernel) {
+		trace_expect_parts(trace->trace);
+	}
+}
+
+void session_trace_end_streams(struct live_trace *trace)
+{
+	VEC_EACH_OF(&trace->session->streams, stream) {
+		if (stream->trace == trace && stream->stream) {
+			stream_end(stream->stream);
+		}
+	}
+	trace_exclude_away(trace->trace, trace->part);
+}
+
+void session_trace_leave(struct live_trace *trace)
+{
+	VEC_EACH_OF(&trace->session->streams, stream) {
+		stream->stream = stream->trace == trace ? NULL : stream->stream;
+	}
+	trace->trace = NULL;
+	trace->part = 0;
+	trace->has_failed = true;
+	trace->has_plan = trace->is_current = false;
 }
 
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
@@ -525,6 +566,15 @@ void session_trace_bind(struct live_trace *trace)
 	open_streams(trace);
 }
 
+bool session_trace_finds_away(const struct live_trace *trace)
+{
+	uint8_t uuid[16] = { 0 };
+	bool has_uuid = false;
+
+	return find_away(trace->session, NULL) && read_uuid(trace, uuid, &has_uuid) &&
+	       (has_uuid ? find_away(trace->session, uuid) : find_away_by_path(trace));
+}
+
 bool session_trace_may_resume(const struct live_trace *trace)
 {
 	const struct session_owner *owner = &trace->session->owner;
@@ -554,23 +604,27 @@ void session_trace_fail(struct live_trace *trace, const struct err *err)
 		return;
 	}
 	trace_warn(trace->trace, &warning);
+	if (trace->part > 0 || trace->parts > 0) {
+		session_trace_end_streams(trace); /* the others go on */
+	}
 }
 
 void session_trace_note_plan(struct live_trace *trace)
 {
-	const struct plan *plan = trace_plan(trace->trace);
+	const struct plan *plan = session_plan(trace);
 	const struct env_entry *domain;
 
 	if (plan) {
-		beside_add(trace->session->beside, plan->metadata);
+		beside_add(trace->session->beside, plan->of);
 	}
 	if (trace->has_plan || !plan) {
 		return;
 	}
 	trace->has_plan = true;
-	trace->identity.has_uuid = trace_uuid(trace->trace, trace->identity.uuid);
-	trace->identity.tracer = metadata_tracer(plan->metadata);
-	domain = metadata_env(plan->metadata, "domain");
+	trace->identity.has_uuid = 
+		trace_part_uuid(trace->trace, trace->part, trace->identity.uuid);
+	trace->identity.tracer = metadata_tracer(plan->of);
+	domain = metadata_env(plan->of, "domain");
 	if (domain && domain->text && !trace->identity.domain) {
 		trace->identity.domain = mem_strdup(domain->text);
 	}

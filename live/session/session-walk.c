@@ -30,8 +30,8 @@
 /* Passes over packets that end before the time; false: the clock is unknown. */
 static bool walk_to_time(struct live_stream *stream, const struct viewer_index *index, uint64_t ns)
 {
-	const struct plan *plan = trace_plan(stream->trace->trace);
-	const struct plan_stream *class = plan_stream(plan, index->class_id);
+	const struct plan *plan = session_plan(stream->trace);
+	const struct plan_stream *class = plan_stream_own(plan, index->class_id);
 
 	if (!class || !class->clock) {
 		return false;
@@ -111,8 +111,8 @@ bool session_had_packet(const struct live_stream *stream, const struct viewer_in
 {
 	const struct live_trace *trace =
 		stream->trace->trace ? stream->trace : session_find_namesake(stream->trace);
-	const struct plan *plan = trace ? trace_last_plan(trace->trace) : NULL;
-	const struct plan_stream *class = plan ? plan_stream(plan, index->class_id) : NULL;
+	const struct plan *plan = trace ? trace_last_plan(trace->trace, trace->part) : NULL;
+	const struct plan_stream *class = plan ? plan_stream_own(plan, index->class_id) : NULL;
 	bool has_numbers = stream->seq_num != UINT64_MAX && stream->place.seq_num != UINT64_MAX;
 	struct clock clock;
 
@@ -121,7 +121,7 @@ bool session_had_packet(const struct live_stream *stream, const struct viewer_in
 		return false;
 	}
 	clock_init(&clock, class->clock);
-	return trace_has_had(trace->trace, stream->stream, stream->name,
+	return trace_has_had(trace->trace, trace->part, stream->stream, stream->name,
 			     clock_ns(&clock, index->end));
 }
 
@@ -164,8 +164,8 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 	assert(stream->stream && trace->has_plan);
 	session->account.fetched_bytes += len;
 	stream->walk = WALK_OVER;
-	if (packet_info_read(session->decoder, trace_plan(trace->trace), bytes, len,
-			     PACKET_BYTES_MAX, &info, &err) == 0 &&
+	if (packet_info_read(session->decoder, session_plan(trace), bytes, len, PACKET_BYTES_MAX,
+			     &info, &err) == 0 &&
 	    info.stream->clock && !session_is_other_packet(&info, index) &&
 	    stream_resume(stream->stream, &info, &stream->place)) {
 		stream->walk = WALK_TO_PLACE;

@@ -56,6 +56,7 @@ static void look_around(struct session *session, uint64_t now)
 		session->looked_at = now;
 		exclude_silent(session, now);
 		session_check_waiting(session);
+		session_join_step(session);
 		if (now - session->attached_at > ACCOUNT_ADVANCE_NS) {
 			session_end_advance(session);
 		}
@@ -96,10 +97,39 @@ static void lose_unfetched(struct session *session)
 	}
 }
 
+/* It stays for others (session-join.c), and holds nothing back meanwhile. */
+static void stay_read(struct session *session, const char *reason)
+{
+	session->end_reason = reason;
+	session->away_since = 0;
+	VEC_EACH_OF(&session->streams, stream) {
+		stream->is_ended = true;
+		if (session_is_ready(stream->trace)) {
+			stream_end(stream->stream);
+		}
+	}
+	set_state(session, SESSION_READ);
+}
+
 static void end(struct session *session, const char *reason)
 {
 	session_say(session, session_has_only_read(session) ? 1 : 0, "%s", reason);
-	session_finish(session, reason, true);
+	if (session_join_holds(session)) {
+		stay_read(session, reason);
+	} else {
+		session_finish(session, reason, true);
+		set_state(session, SESSION_ENDED);
+	}
+	session_join_step(session);
+}
+
+void session_end_read(struct session *session, bool is_over)
+{
+	assert(session->state == SESSION_READ);
+	if (session->notes_read) {
+		session_note_read(session);
+	}
+	session_finish(session, session->end_reason, is_over);
 	set_state(session, SESSION_ENDED);
 }
 
@@ -110,7 +140,8 @@ static void on_end(void *user, enum client_end why)
 	session->is_finishing = true;
 	client_abandon(session->client);
 	lose_unfetched(session);
-	if (why == CLIENT_FINISHED) {
+	session->notes_read = why == CLIENT_FINISHED && session_join_holds(session);
+	if (why == CLIENT_FINISHED && !session->notes_read) {
 		session_note_read(session);
 	}
 	if (why == CLIENT_FINISHED && session_find_away(session, NULL)) {
@@ -241,6 +272,7 @@ static void go_away(struct session *session)
 		session->traces.at[i]->is_away = true;
 	}
 	drop_connection(session);
+	session->away_since = now_monotonic_ns();
 	set_state(session, SESSION_AWAY);
 }
 
@@ -341,7 +373,7 @@ static bool is_behind(const struct session *session)
 	return false;
 }
 
-void session_lags(struct session *session, uint64_t lag_ns)
+static void skip_if_behind(struct session *session, uint64_t lag_ns)
 {
 	uint64_t limit = session->owner.lag_limit_ns;
 
@@ -357,6 +389,11 @@ void session_lags(struct session *session, uint64_t lag_ns)
 		session->is_behind_limit = true;
 		(void)event_add(session->timer, &now); /* not from within a report */
 	}
+}
+
+void session_lags(struct session *session, uint64_t lag_ns)
+{
+	session_join_each(session, skip_if_behind, lag_ns);
 }
 
 /* This program stops: what was announced and has not arrived remains at the relay. */
@@ -447,6 +484,7 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	session->timer = event_new(owner->base, -1, 0, on_timer, session);
 	session->is_listed = true;
 	join(session, listed);
+	session_join_enter(session);
 	session_connect(session, listed);
 	return session;
 }
@@ -500,6 +538,7 @@ void session_free(struct session *session)
 	account_give(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_SESSION_BYTES);
 	vec_free_each(&session->traces, session_trace_free);
 	vec_fini(&session->streams);
+	session_join_leave(session);
 	besides_leave(session->owner.besides, session->beside);
 	vec_fini(&session->read_uuids);
 	event_free(session->timer);
@@ -596,7 +635,7 @@ void session_totals_so_far(struct session *session)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		struct live_trace *trace = session->traces.at[i];
 
-		if (trace->trace && !trace_total_so_far(trace->trace)) {
+		if (trace->trace && trace->part == 0 && !trace_total_so_far(trace->trace)) {
 			session_say(session, 0, "%s: no window is closed yet",
 				    trace->identity.path ? trace->identity.path : "a trace");
 		}

@@ -12,6 +12,9 @@
  *       │    └── refused: another viewer has it, or something else ──► REFUSED
  *       └── retry ────────────────────────────────────────────────────────┘
  *
+ * One that is read to its end is READ before it is ENDED while others that are one with it are not
+ * (session-join.c).
+ *
  * Promises:
  *   - A session whose connection is lost keeps its traces.  When it is attached again, traces are
  *     recognised by their UUID, in whatever session of the name they come, and streams by their
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "ctf/metadata/kin.h"
 #include "engine/trace.h"
 #include "live/session/relay-connection.h"
 #include "output/sink.h"
@@ -44,6 +48,7 @@ struct history;
 struct history_trace;
 struct retained;
 struct session;
+struct session_joins;
 struct checkpoint_file;
 
 enum session_state {
@@ -52,6 +57,7 @@ enum session_state {
 			  */
 	SESSION_RUNNING,
 	SESSION_AWAY, /* the connection was lost */
+	SESSION_READ, /* it is over, and others whose traces are one with its own are not */
 	SESSION_ENDED,
 };
 
@@ -85,6 +91,9 @@ struct session_owner {
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
 	struct besides *besides; /* of all sessions */
+	/* Of all sessions: traces of programs are read with their kernel's as one; NULL: each by
+	 * itself, as it must be with a checkpoint_file. */
+	struct session_joins *joins;
 	/* A packet that session_recall() asked for, with its reference; @stream: its name. */
 	void (*on_recalled)(void *user, struct live_trace *trace, const char *stream,
 			    struct retained *retained);
@@ -98,7 +107,9 @@ struct session_owner {
 struct live_trace {
 	struct session *session;
 	struct trace_identity identity;
-	struct trace *trace;   /* NULL until its UUID is known */
+	struct trace *trace;   /* NULL until its UUID is known; others' too, if it is a part */
+	uint32_t part;         /* of that; above 0: it was joined to a kernel's */
+	uint32_t parts;        /* that were joined to it */
 	uint64_t relay_id;     /* ctf_trace_id, valid for this connection */
 	uint64_t session_id;   /* of the relay, when it was announced */
 	bool is_away;          /* belongs to a lost connection */
@@ -111,6 +122,10 @@ struct live_trace {
 	bool has_window;       /* the owner's: it has reported a window */
 	bool is_resumed;       /* continues a lost connection, or a checkpoint */
 	VEC(uint8_t) metadata; /* received before the UUID is known */
+	/* With owner.joins, before it is bound: its metadata is whole, what that says of it, and
+	 * whether it is bound by itself in any case, or now to the kernel's. */
+	bool is_known, stands_alone, joins;
+	struct kin kin;
 	VEC(struct session_waiting) waiting; /* packets that came before their metadata */
 	uint64_t since;          /* ns: where its first packet begins; 0: none was fed */
 	uint64_t waits_since;    /* monotonic ns: since when, without new metadata */
@@ -151,6 +166,14 @@ void session_set_listed(struct session *session, bool is_listed);
 /* All sessions were listed.  Without a connection, one that is not among them has ended: at once if
  * it was refused, after @wait_ns if its connection was lost. */
 void session_check_listed(struct session *session, uint64_t wait_ns);
+
+struct session_joins *session_joins_new(void);
+void session_joins_free(struct session_joins *joins); /* after all sessions; NULL is fine */
+/* Goes on with what waits for others, or for time; from time to time.  @is_last: nothing is waited
+ * for any longer.  NULL is fine. */
+void session_joins_step(struct session_joins *joins, bool is_last);
+/* Whether traces of other sessions are joined to one of it: they have to be finished first. */
+bool session_has_parts(const struct session *session);
 
 /* Makes the requests that are due. */
 void session_tick(struct session *session);

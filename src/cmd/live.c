@@ -21,6 +21,7 @@
 #include "live/loop.h"
 #include "run/asked.h"
 #include "run/check-names.h"
+#include "run/joined.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
@@ -283,6 +284,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	struct account account;
 	struct loop_config config = { .engine.account = &account };
 	struct live_names names = { .options = options };
+	struct period_set joined = options->periods;
 	struct stats stats = { 0 };
 	struct url *urls = NULL;
 	const struct asked_texts asked = { asked_text(options), asked_json(options) };
@@ -299,6 +301,11 @@ int live_follow(const struct options *options, const char **args, const struct l
 	} else {
 		config.urls = urls;
 		run_fill_loop(options, &config);
+		config.joins = joined_live(options);
+		if (config.joins) {
+			period_set_join(&joined);
+			config.engine.periods = &joined;
+		}
 		config.check_names = run_check_live_names;
 		config.names_user = &names;
 		names.actions = config.actions;

@@ -42,6 +42,14 @@ struct trace_part {
 	struct metadata_stream *metadata;
 	uint32_t notes_said; /* of the metadata */
 	bool ignores_uuid;
+	void *user;         /* of its retained packets, as far as it is not the trace's */
+	uint64_t unfetched; /* packets lost of streams that were never identified, unless the next
+			     * connection announces them again */
+	uint64_t refused;   /* of these, those that the relay did not give */
+	/* Live, of traces that may be joined: its metadata, to compare with what comes again. */
+	VEC(uint8_t) fed;
+	struct metadata_stream *again; /* that comes again; NULL: none is under way */
+	size_t again_bytes;            /* of it, which are those of fed */
 };
 
 struct trace {
@@ -49,6 +57,8 @@ struct trace {
 	void *user;
 	VEC(struct trace_part) parts; /* one, unless traces were joined; then the kernel's first */
 	struct metadata_join *join;   /* NULL: there is one part */
+	size_t joined;                /* parts that are in it, the first ones */
+	bool expects_parts;           /* see trace_expect_parts() */
 	VEC(struct metadata_stream *) old_metadata; /* plans in flight point into them */
 	struct plan_builder *builder;
 	VEC(struct plan_builder *) old_builders;
@@ -61,8 +71,6 @@ struct trace {
 	uint32_t classes;      /* of events that the account has */
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */
-	uint64_t unfetched;    /* the same, unless the next connection announces them again */
-	uint64_t refused;      /* of these, those that the relay did not give */
 	uint64_t refound;      /* packets that were lost, and that the next connection announced */
 	bool is_live;          /* see trace_set_live() */
 	uint64_t silent_since; /* ns: the silence that was warned of last; 0: none */
@@ -106,7 +114,7 @@ struct stream {
 /* That its packets are read by; NULL: the metadata comes again. */
 static inline struct plan *stream_plan(const struct stream *stream)
 {
-	return stream->trace->plan ? plan_part(stream->trace->plan, stream->part) : NULL;
+	return (struct plan *)trace_part_plan(stream->trace, stream->part);
 }
 
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */

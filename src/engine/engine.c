@@ -147,13 +147,15 @@ static void warn_of_anomalies(struct trace *trace, struct stream *stream, uint64
 static void pass_on_retained(struct chunk_job *job)
 {
 	struct trace *trace = job->trace;
+	void *user = trace->parts.at[job->source->part].user;
 
 	for (size_t i = 0; i < job->chunk.packets.count; i++) {
 		struct packet *packet = &job->chunk.packets.at[i];
 
 		if (packet->retained) {
 			assert(trace->engine->config.on_retained);
-			trace->engine->config.on_retained(trace->user, job->source->name,
+			trace->engine->config.on_retained(user ? user : trace->user,
+							  job->source->name,
 							  packet->retained);
 			packet->retained = NULL;
 			packet->bytes = NULL;

@@ -580,8 +580,10 @@ static void push_final_gap(struct stream *stream)
 /* Nothing of the stream was seen.  What it lost is lost unless another connection has it. */
 static void note_unseen(struct stream *stream, uint64_t refused)
 {
-	stream->trace->unfetched += refused;
-	stream->trace->refused += refused;
+	struct trace_part *part = &stream->trace->parts.at[stream->part];
+
+	part->unfetched += refused;
+	part->refused += refused;
 	stream->gap_lost = 0;
 }
 
@@ -622,14 +624,16 @@ void stream_away(struct stream *stream, uint64_t unfetched)
 	if (!merger_stream_identity(stream->merger)) {
 		assert(!stream->has_packet);
 		note_unseen(stream, stream->gap_lost);
-		stream->trace->unfetched += unfetched;
+		stream->trace->parts.at[stream->part].unfetched += unfetched;
 		stream_end(stream);
 		return;
 	}
 	assert(!stream->filling);
 	stream->away_lost = unfetched;
 	stream->is_away = true;
-	merger_stream_exclude(stream->merger, true);
+	if (!stream->trace->expects_parts) { /* else see trace_exclude_away() */
+		merger_stream_exclude(stream->merger, true);
+	}
 }
 
 void stream_exclude(struct stream *stream, bool excluded)

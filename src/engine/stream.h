@@ -109,7 +109,8 @@ void stream_next(struct stream *stream, const struct packet_info *info);
 /* Hands the chunk to a worker; false: it is empty. */
 bool stream_flush(struct stream *stream);
 void stream_end(struct stream *stream);
-/* The connection is lost; another stream may continue this one, also if it has ended.  @unfetched:
+/* The connection is lost; another stream may continue this one, also if it has ended.  Windows do
+ * not wait for it, unless the trace may have parts that go on.  @unfetched:
  * packets that were announced and not fetched; they are lost if no stream continues it. */
 void stream_away(struct stream *stream, uint64_t unfetched);
 /* Windows do not wait for an excluded stream. */

@@ -166,6 +166,9 @@ void trace_free(struct trace *trace)
 	metadata_join_free(trace->join);
 	VEC_EACH(&trace->parts, part) {
 		metadata_stream_free(part->metadata);
+		metadata_stream_free(part->again);
+		account_give(engine->account, ACCOUNT_METADATA, part->fed.count);
+		vec_fini(&part->fed);
 	}
 	vec_fini(&trace->parts);
 	assert(trace->old_metadata.count == trace->old_builders.count);
@@ -233,24 +236,33 @@ static void count_classes(struct trace *trace, uint32_t count)
 	}
 }
 
+/* Adds those whose metadata has come so far to the tree of all, in their order. */
+static void join_parts(struct trace *trace)
+{
+	for (; trace->joined < trace->parts.count; trace->joined++) {
+		const struct metadata *types =
+			metadata_stream_types(trace->parts.at[trace->joined].metadata);
+
+		if (!types->has_trace) {
+			break;
+		}
+		metadata_join_add(trace->join, types);
+	}
+}
+
 /* Of all parts.  NULL: that of one has not come. */
 static int all_types(struct trace *trace, const struct metadata **ret, struct err *err)
 {
-	VEC_EACH(&trace->parts, part) {
-		if (!metadata_stream_types(part->metadata)->has_trace) {
-			*ret = NULL;
-			return 0;
-		}
-	}
-	*ret = metadata_stream_types(trace->parts.at[0].metadata);
-	if (trace->parts.count == 1) {
+	const struct metadata *first = metadata_stream_types(trace->parts.at[0].metadata);
+
+	*ret = first->has_trace ? first : NULL;
+	if (!trace->join || !*ret) {
 		return 0;
 	}
-	if (!trace->join) {
-		trace->join = metadata_join_new();
-		VEC_EACH(&trace->parts, part) {
-			metadata_join_add(trace->join, metadata_stream_types(part->metadata));
-		}
+	join_parts(trace);
+	if (trace->joined < trace->parts.count && !trace->expects_parts) {
+		*ret = NULL;
+		return 0;
 	}
 	return metadata_join_update(trace->join, ret, err);
 }
@@ -276,7 +288,7 @@ static int replan(struct trace *trace, struct err *err)
 		return r;
 	}
 	for (uint32_t i = 0; i < trace->parts.count; i++) {
-		if (trace->parts.at[i].ignores_uuid) {
+		if (trace->parts.at[i].ignores_uuid) { /* packets were read: it is in the plan */
 			plan_ignore_uuid(trace->builder, plan_part(plan, i));
 		}
 	}
@@ -291,19 +303,77 @@ static int replan(struct trace *trace, struct err *err)
 	return 0;
 }
 
-uint32_t trace_add_part(struct trace *trace)
+void trace_expect_parts(struct trace *trace)
 {
 	assert(!trace->plan && !trace->join);
+	trace->join = metadata_join_new();
+	trace->expects_parts = true;
+	merger_note_joined(trace->merger); /* before tasks that read it */
+}
+
+uint32_t trace_add_part(struct trace *trace)
+{
+	assert(!trace->plan || trace->expects_parts);
+	if (!trace->join) {
+		trace->join = metadata_join_new();
+	}
 	*vec_push(&trace->parts) = (struct trace_part){ .metadata = new_part(trace) };
 	return (uint32_t)trace->parts.count - 1;
+}
+
+void trace_set_part_user(struct trace *trace, uint32_t part, void *user)
+{
+	trace->parts.at[part].user = user;
+}
+
+/* What comes again must be what came: plans stay as they are.  Leaves what is new. */
+static int feed_again(struct trace_part *part, const uint8_t **bytes, size_t *len, struct err *err)
+{
+	size_t left = part->fed.count - part->again_bytes, known = *len < left ? *len : left;
+	int r = 0;
+
+	if (known > 0 && memcmp(part->fed.at + part->again_bytes, *bytes, known) != 0) {
+		return err_raise(err, -EINVAL,
+				 "its metadata is not what it was before the connection was lost");
+	}
+	part->again_bytes += known;
+	if (part->again_bytes < part->fed.count) {
+		r = metadata_stream_feed(part->again, *bytes, known, err);
+	} else {
+		metadata_stream_free(part->again);
+		part->again = NULL;
+	}
+	*bytes += known;
+	*len -= known;
+	return r;
+}
+
+/* Of traces that may be joined: what is new of it is kept. */
+static int take_fed(struct trace *trace, struct trace_part *part, const uint8_t **bytes,
+		    size_t *len, struct err *err)
+{
+	int r = part->again ? feed_again(part, bytes, len, err) : 0;
+
+	if (r == 0 && !account_may_last(trace->engine->account, *len)) {
+		r = err_raise(err, -ENOMEM, "its metadata does not fit into --max-memory");
+	}
+	if (r == 0) {
+		account_take(trace->engine->account, ACCOUNT_METADATA, *len);
+		vec_append(&part->fed, *bytes, *len);
+	}
+	return r;
 }
 
 int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
 			bool is_last, struct err *err)
 {
 	struct metadata_stream *metadata = trace->parts.at[part].metadata;
-	int r = metadata_stream_feed(metadata, bytes, len, err);
+	const uint8_t *fed = bytes;
+	int r = trace->expects_parts ? take_fed(trace, &trace->parts.at[part], &fed, &len, err) : 0;
 
+	if (r == 0 && len > 0) {
+		r = metadata_stream_feed(metadata, fed, len, err);
+	}
 	if (r < 0) {
 		return r;
 	}
@@ -327,21 +397,39 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 
 void trace_metadata_forget(struct trace *trace)
 {
-	if (!trace->plan && trace->in_flight == 0) {
+	if (!trace->plan && trace->in_flight == 0 && !trace->join) {
 		plan_builder_free(trace->builder);
 		metadata_stream_free(trace->parts.at[0].metadata);
 		new_metadata(trace);
 	}
 }
 
-void trace_announced_again(struct trace *trace)
+void trace_announced_again(struct trace *trace, uint32_t part)
 {
-	trace->refound += trace->refused;
-	trace->unfetched = trace->refused = 0;
+	struct trace_part *of = &trace->parts.at[part];
+
+	trace->refound += of->refused;
+	of->unfetched = of->refused = 0;
 }
 
-void trace_metadata_restart(struct trace *trace)
+/* The others go on meanwhile, with the plan of all. */
+static void restart_part(struct trace *trace, uint32_t part)
 {
+	struct trace_part *of = &trace->parts.at[part];
+
+	metadata_stream_free(of->again);
+	of->again = of->fed.count > 0 ? new_part(trace) : NULL;
+	of->again_bytes = 0;
+	trace_announced_again(trace, part);
+}
+
+void trace_metadata_restart(struct trace *trace, uint32_t part)
+{
+	if (trace->expects_parts) {
+		restart_part(trace, part);
+		return;
+	}
+	assert(part == 0 && !trace->join);
 	*vec_push(&trace->old_metadata) = trace->parts.at[0].metadata;
 	*vec_push(&trace->old_builders) = trace->builder;
 	if (trace->plan) {
@@ -349,7 +437,7 @@ void trace_metadata_restart(struct trace *trace)
 		trace->former_plan = trace->plan;
 		trace->plan = NULL;
 	}
-	trace_announced_again(trace); /* what does not come is missing by its number */
+	trace_announced_again(trace, part); /* what does not come is missing by its number */
 	new_metadata(trace);
 }
 
@@ -360,16 +448,18 @@ const struct plan *trace_plan(const struct trace *trace)
 
 const struct plan *trace_part_plan(const struct trace *trace, uint32_t part)
 {
-	return trace->plan ? plan_part(trace->plan, part) : NULL;
+	bool is_in = trace->plan && part < (trace->plan->parts ? trace->plan->part_count : 1);
+
+	return is_in ? plan_part(trace->plan, part) : NULL;
 }
 
-const struct plan *trace_last_plan(const struct trace *trace)
+const struct plan *trace_last_plan(const struct trace *trace, uint32_t part)
 {
-	return trace->plan ? trace->plan : trace->former_plan;
+	return trace->plan ? trace_part_plan(trace, part) : trace->former_plan;
 }
 
-bool trace_has_had(const struct trace *trace, const struct stream *stream, const char *name,
-		   uint64_t end)
+bool trace_has_had(const struct trace *trace, uint32_t part, const struct stream *stream,
+		   const char *name, uint64_t end)
 {
 	if (stream && merger_stream_identity(stream->merger)) {
 		return stream->may_repeat && end <= stream->end;
@@ -377,8 +467,8 @@ bool trace_has_had(const struct trace *trace, const struct stream *stream, const
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		const struct stream *before = trace->streams.at[i];
 
-		if (before != stream && before->merger && before->has_packet &&
-		    strcmp(before->name, name) == 0) {
+		if (before != stream && before->part == part && before->merger &&
+		    before->has_packet && strcmp(before->name, name) == 0) {
 			return end <= before->end;
 		}
 	}
@@ -387,7 +477,12 @@ bool trace_has_had(const struct trace *trace, const struct stream *stream, const
 
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 {
-	const struct metadata *types = metadata_stream_types(trace->parts.at[0].metadata);
+	return trace_part_uuid(trace, 0, ret_uuid);
+}
+
+bool trace_part_uuid(const struct trace *trace, uint32_t part, uint8_t ret_uuid[16])
+{
+	const struct metadata *types = metadata_stream_types(trace->parts.at[part].metadata);
 
 	if (types->has_uuid) {
 		memcpy(ret_uuid, types->uuid, 16);
@@ -400,14 +495,22 @@ void trace_set_live(struct trace *trace)
 	trace->is_live = true;
 }
 
-bool trace_metadata_is_whole(const struct trace *trace, struct err *ret_err)
+/* What has come on this connection. */
+static const struct metadata_stream *coming(const struct trace *trace, uint32_t part)
 {
-	return metadata_stream_end(trace->parts.at[0].metadata, ret_err) == 0;
+	const struct trace_part *of = &trace->parts.at[part];
+
+	return of->again ? of->again : of->metadata;
 }
 
-bool trace_metadata_ends_packet(const struct trace *trace)
+bool trace_metadata_is_whole(const struct trace *trace, uint32_t part, struct err *ret_err)
 {
-	return metadata_stream_ends_packet(trace->parts.at[0].metadata);
+	return metadata_stream_end(coming(trace, part), ret_err) == 0;
+}
+
+bool trace_metadata_ends_packet(const struct trace *trace, uint32_t part)
+{
+	return metadata_stream_ends_packet(coming(trace, part));
 }
 
 void trace_lose(struct trace *trace, uint64_t packets)
@@ -426,19 +529,28 @@ uint64_t trace_refound(const struct trace *trace)
 	return trace->refound;
 }
 
-uint64_t trace_absent_until(const struct trace *trace)
+uint64_t trace_absent_until(const struct trace *trace, uint32_t part)
 {
 	uint64_t until = 0;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		const struct stream *stream = trace->streams.at[i];
 
-		if ((stream->is_away || stream->may_return) && stream->has_packet &&
-		    stream->end > until) {
+		if (stream->part == part && (stream->is_away || stream->may_return) &&
+		    stream->has_packet && stream->end > until) {
 			until = stream->end;
 		}
 	}
 	return until;
+}
+
+void trace_exclude_away(struct trace *trace, uint32_t part)
+{
+	VEC_EACH_OF(&trace->streams, stream) {
+		if (stream->part == part && stream->is_away) {
+			merger_stream_exclude(stream->merger, true);
+		}
+	}
 }
 
 /* Hands on what streams hold, and waits for it. */
@@ -470,8 +582,12 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
-	lost = trace->unplaced + trace->unfetched;
-	trace->unplaced = trace->unfetched = 0;
+	lost = trace->unplaced;
+	trace->unplaced = 0;
+	VEC_EACH(&trace->parts, part) {
+		lost += part->unfetched;
+		part->unfetched = 0;
+	}
 	merger_lose(trace->merger, lost);
 	timer = engine_timer_start(trace->engine);
 	merger_finish(trace->merger, now_ns);

@@ -47,12 +47,21 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 
 /*
  * Traces that are one: another one is joined to it, before either has metadata.  The first is the
- * kernel's.  Returns the number of the part, for the next three; the first is 0.
+ * kernel's.  Returns the number of the part, for the functions that take one; the first is 0.
+ *
+ * After trace_expect_parts(), before the first metadata, parts may be added at any time.  What the
+ * others have goes on meanwhile, and the plan has those whose metadata has a trace block, in their
+ * order.  A part whose connection was lost gets the same metadata again (trace_metadata_restart()):
+ * plans stay.
  */
+void trace_expect_parts(struct trace *trace);
 uint32_t trace_add_part(struct trace *trace);
+/* The user pointer that retained packets of the part come with; NULL: the trace's. */
+void trace_set_part_user(struct trace *trace, uint32_t part, void *user);
 int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
 			bool is_last, struct err *err);
-/* NULL until the metadata of all parts has a trace block. */
+/* NULL until the metadata of all parts has a trace block; after trace_expect_parts(), that of it
+ * and those before it. */
 const struct plan *trace_part_plan(const struct trace *trace, uint32_t part);
 /* The packets have another UUID than the metadata.  False: packets with its UUID came. */
 bool trace_part_ignore_uuid(struct trace *trace, uint32_t part);
@@ -63,8 +72,9 @@ void trace_warn_notes(struct trace *trace);
 /* It is unreadable: its memory goes back, unless packets were read with it. */
 void trace_metadata_forget(struct trace *trace);
 
-/* Starts with empty metadata: the relay sends all of it again after a reconnect. */
-void trace_metadata_restart(struct trace *trace);
+/* Starts with empty metadata: the relay sends all of it again after a reconnect.  Of traces that
+ * may be joined it must be the same, or trace_part_metadata() fails. */
+void trace_metadata_restart(struct trace *trace, uint32_t part);
 
 /* Of a trace that has no metadata here, since its partials come from a file: its domain and its
  * tracer, as in struct event_names. */
@@ -75,34 +85,38 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside);
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
+bool trace_part_uuid(const struct trace *trace, uint32_t part, uint8_t ret_uuid[16]);
 
 /* Packets come from a relay: those of a stream that is never identified count as lost. */
 void trace_set_live(struct trace *trace);
 /* Live: whether the metadata ends between two declarations; if not, @ret_err says where. */
-bool trace_metadata_is_whole(const struct trace *trace, struct err *ret_err);
+bool trace_metadata_is_whole(const struct trace *trace, uint32_t part, struct err *ret_err);
 /* Live: whether the metadata so far ends with a packet of its own, so that another may follow. */
-bool trace_metadata_ends_packet(const struct trace *trace);
+bool trace_metadata_ends_packet(const struct trace *trace, uint32_t part);
 
 /* Live: @packets that the relay announced are lost, whatever stream they are of. */
 void trace_lose(struct trace *trace, uint64_t packets);
 /* Packets that came again and were dropped. */
 uint64_t trace_duplicates(const struct trace *trace);
-/* The next connection announces all of it again: nothing of it was seen. */
-void trace_announced_again(struct trace *trace);
+/* The next connection announces all of the part again: nothing of it was seen. */
+void trace_announced_again(struct trace *trace, uint32_t part);
 /* Packets that were lost, and that the next connection announced again. */
 uint64_t trace_refound(const struct trace *trace);
 
 /* Live: the plan, or while the metadata comes again the one before; NULL: none was made. */
-const struct plan *trace_last_plan(const struct trace *trace);
+const struct plan *trace_last_plan(const struct trace *trace, uint32_t part);
 /* Live: whether a packet that ends at @end (ns) came before the connection was lost.  @stream: the
  * one that the packet is of, or NULL; until it is identified, the stream of @name before is asked.
  */
-bool trace_has_had(const struct trace *trace, const struct stream *stream, const char *name,
-		   uint64_t end);
+bool trace_has_had(const struct trace *trace, uint32_t part, const struct stream *stream,
+		   const char *name, uint64_t end);
 
-/* Live, after a reconnect: the end (ns) of the last packet of all streams that have not come again;
- * 0: all have, or had no packet. */
-uint64_t trace_absent_until(const struct trace *trace);
+/* Live, of traces that may be joined: windows wait no longer for streams of the part that are away.
+ */
+void trace_exclude_away(struct trace *trace, uint32_t part);
+/* Live, after a reconnect: the end (ns) of the last packet of all streams of the part that have not
+ * come again; 0: all have, or had no packet. */
+uint64_t trace_absent_until(const struct trace *trace, uint32_t part);
 
 /* The run stops although the trace has more: windows that this may be in are not complete.
  * trace_finish() follows. */

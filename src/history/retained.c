@@ -37,7 +37,7 @@ struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, ui
 	retained->len = len;
 	retained->info = *info;
 	retained->info.stream = NULL;
-	retained->class_id = info->stream->id;
+	retained->class_id = info->stream->own_id;
 	return retained;
 }
 

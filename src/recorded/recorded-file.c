@@ -560,7 +560,7 @@ static void take_first_offsets(const struct recorded_path *path, const struct me
 }
 
 /* The clock of a kernel's trace: its offset counts (recorded_join()). */
-static void take_offset_of(const struct recorded_clock *on, const struct metadata *types)
+static void take_offset_of(const struct kin_clock *on, const struct metadata *types)
 {
 	for (struct clock_class *clock = types->clocks; clock; clock = clock->next) {
 		if (clock->has_uuid && clock->freq == on->freq &&

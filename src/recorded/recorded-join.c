@@ -12,11 +12,11 @@
 
 #include "recorded/recorded.h"
 
-/* What decides whether a trace is one with another. */
-struct kin {
-	bool is_read, is_kernel, is_user;
-	char *place, *host; /* NULL: its metadata names no host */
-	VEC(struct recorded_clock) clocks;
+/* A trace, and what decides whether it is one with another. */
+struct candidate {
+	struct kin kin;
+	bool is_read;
+	char *place;
 	const struct recorded_path *path;
 	const char *why; /* it is not one with another, the first beside it; NULL: none is */
 	const struct recorded_path *other;
@@ -24,24 +24,6 @@ struct kin {
 	bool has_span;
 	uint64_t first, last; /* has_span; ns */
 };
-
-static const char *env_of(const struct metadata *types, const char *name)
-{
-	const struct env_entry *entry = metadata_env(types, name);
-
-	return entry && entry->text ? entry->text : "";
-}
-
-/* As of traces that are read for reports: they need the switches, whatever the domain says. */
-static bool records_switches(const struct metadata *types)
-{
-	for (const struct event_class *class = types->events; class; class = class->next) {
-		if (strcmp(class->name, "sched_switch") == 0) {
-			return true;
-		}
-	}
-	return strcmp(env_of(types, "domain"), "kernel") == 0;
-}
 
 /* Where the session of the trace is, whether it was rotated or not; of a copy, what its relay calls
  * it. */
@@ -60,79 +42,34 @@ static char *whose_session(const struct recorded_path *path)
 	return place;
 }
 
-static void take_kin(const struct metadata *types, struct kin *kin)
-{
-	const char *host = env_of(types, "hostname");
-
-	kin->is_read = true;
-	kin->is_kernel = records_switches(types);
-	kin->is_user = strcmp(env_of(types, "domain"), "ust") == 0;
-	kin->host = host[0] ? mem_strdup(host) : NULL;
-	for (const struct clock_class *clock = types->clocks; clock; clock = clock->next) {
-		struct recorded_clock *one = vec_push(&kin->clocks);
-
-		*one = (struct recorded_clock){ .is_set = clock->has_uuid,
-						.freq = clock->freq,
-						.offset_s = clock->offset_s,
-						.offset = clock->offset };
-		memcpy(one->uuid, clock->uuid, sizeof(one->uuid));
-	}
-}
-
 /* Of the first chunk: its offset counts for all. */
-static struct kin kin_of(const struct recorded_path *path)
+static struct candidate candidate_of(const struct recorded_path *path)
 {
 	struct metadata_stream *metadata = metadata_stream_new();
 	const struct recorded_path first = { .name = path->name,
 					     .dirs = { .at = path->dirs.at, .count = 1 } };
-	struct kin kin = { .place = whose_session(path), .path = path };
+	struct candidate kin = { .place = whose_session(path), .path = path };
 	struct err err; /* what cannot be read is reported when it is explained */
 
 	assert(path->dirs.count > 0);
-	if (recorded_read_metadata(&first, metadata, &err) == 0) {
-		take_kin(metadata_stream_types(metadata), &kin);
+	kin.is_read = recorded_read_metadata(&first, metadata, &err) == 0;
+	if (kin.is_read) {
+		kin_take(&kin.kin, metadata_stream_types(metadata));
 	}
 	metadata_stream_free(metadata);
 	return kin;
 }
 
-static void kin_fini(struct kin *kin)
+static void candidate_fini(struct candidate *kin)
 {
 	free(kin->place);
-	free(kin->host);
-	vec_fini(&kin->clocks);
-}
-
-/* The clock of the kernel's that the user's trace counts by, too; NULL: none is known to be. */
-static const struct recorded_clock *shared_clock(const struct kin *kernel, const struct kin *user,
-						 const struct recorded_clock **ret_own)
-{
-	VEC_EACH(&kernel->clocks, clock) {
-		VEC_EACH(&user->clocks, own) {
-			if (clock->is_set && own->is_set && clock->freq == own->freq &&
-			    memcmp(clock->uuid, own->uuid, sizeof(own->uuid)) == 0) {
-				*ret_own = own;
-				return clock;
-			}
-		}
-	}
-	return NULL;
-}
-
-static bool have_uuids(const struct kin *kin)
-{
-	VEC_EACH(&kin->clocks, clock) {
-		if (clock->is_set) {
-			return true;
-		}
-	}
-	return false;
+	kin_fini(&kin->kin);
 }
 
 /* By the packets' headers, of traces that nothing but their times can tell apart. */
-static bool overlap(struct kin *kernel, struct kin *user)
+static bool overlap(struct candidate *kernel, struct candidate *user)
 {
-	struct kin *both[] = { kernel, user };
+	struct candidate *both[] = { kernel, user };
 	struct err err; /* what cannot be read overlaps nothing */
 
 	for (size_t i = 0; i < 2; i++) {
@@ -145,7 +82,7 @@ static bool overlap(struct kin *kernel, struct kin *user)
 }
 
 /* By how many ns times of a clock with the first offset are later than with the other one. */
-static int64_t shift_of(const struct recorded_clock *own, const struct recorded_clock *clock)
+static int64_t shift_of(const struct kin_clock *own, const struct kin_clock *clock)
 {
 	double seconds = ((double)own->offset_s - (double)clock->offset_s);
 	double cycles = (double)((__int128)own->offset - clock->offset);
@@ -156,22 +93,17 @@ static int64_t shift_of(const struct recorded_clock *own, const struct recorded_
 
 /* Adds the user's trace, if it is one with the kernel's.  Returns why it is not although it is
  * beside it; NULL: there is nothing to say. */
-static const char *try_pair(struct recorded_one *one, struct kin *kernel, struct kin *user)
+static const char *try_pair(struct recorded_one *one, struct candidate *kernel, struct candidate *user)
 {
 	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)user->path,
 						     .count = 1 } };
-	const struct recorded_clock *own = NULL, *clock = shared_clock(kernel, user, &own);
+	const struct kin_clock *own, *clock;
 	struct recorded_path *joined;
+	const char *why;
 
-	if (!user->is_read || user->is_kernel || strcmp(kernel->place, user->place) != 0 ||
-	    (!clock && !user->is_user)) {
-		return NULL;
-	}
-	if (kernel->host && user->host && strcmp(kernel->host, user->host) != 0) {
-		return "is of another host";
-	}
-	if (!clock && have_uuids(kernel) && have_uuids(user)) {
-		return "counts by another clock";
+	if (!user->is_read || strcmp(kernel->place, user->place) != 0 ||
+	    !kin_may_join(&kernel->kin, &user->kin, &clock, &own, &why)) {
+		return user->is_read && strcmp(kernel->place, user->place) == 0 ? why : NULL;
 	}
 	if (!clock && !overlap(kernel, user)) {
 		return "is of another time";
@@ -186,7 +118,7 @@ static const char *try_pair(struct recorded_one *one, struct kin *kernel, struct
 }
 
 /* Adds the kernel's trace and those beside it. */
-static void join_kernel(const struct recorded_paths *paths, size_t first, struct kin *kins,
+static void join_kernel(const struct recorded_paths *paths, size_t first, struct candidate *kins,
 			size_t kernel, recorded_ones *ones)
 {
 	struct recorded_one one = { .kernel = first + kernel };
@@ -210,7 +142,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 		   void (*tell)(const char *fmt, ...))
 {
 	size_t count = paths->at.count - first;
-	struct kin *kins;
+	struct candidate *kins;
 
 	assert(first <= paths->at.count);
 	if (count < 2) {
@@ -218,10 +150,10 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 	}
 	kins = mem_alloc(count * sizeof(*kins));
 	for (size_t i = 0; i < count; i++) {
-		kins[i] = kin_of(&paths->at.at[first + i]);
+		kins[i] = candidate_of(&paths->at.at[first + i]);
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (kins[i].is_kernel) {
+		if (kins[i].kin.is_kernel) {
 			join_kernel(paths, first, kins, i, ones);
 		}
 	}
@@ -230,7 +162,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 			tell("%s %s than %s: not taken with it", kins[i].path->name, kins[i].why,
 			     kins[i].other->name);
 		}
-		kin_fini(&kins[i]);
+		candidate_fini(&kins[i]);
 	}
 	free(kins);
 }
@@ -238,14 +170,14 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 /* ---- hosts beside each other ---- */
 
 /* Whether the trace is of one more host, at the time of one of the group. */
-static bool is_further_host(struct kin *kins, const size_t *group, size_t count, size_t first,
+static bool is_further_host(struct candidate *kins, const size_t *group, size_t count, size_t first,
 			    size_t at)
 {
 	bool overlaps = false;
 
 	assert(group[at] != first);
 	for (size_t i = first; i < count; i++) {
-		if (group[i] == first && strcmp(kins[i].host, kins[at].host) == 0) {
+		if (group[i] == first && strcmp(kins[i].kin.host, kins[at].kin.host) == 0) {
 			return false;
 		}
 		overlaps |= group[i] == first && overlap(&kins[i], &kins[at]);
@@ -254,14 +186,14 @@ static bool is_further_host(struct kin *kins, const size_t *group, size_t count,
 }
 
 /* Adds to the group of the first trace; until no further one overlaps with those that are in. */
-static void gather_hosts(struct kin *kins, size_t *group, size_t count, size_t first, size_t most)
+static void gather_hosts(struct candidate *kins, size_t *group, size_t count, size_t first, size_t most)
 {
 	size_t members = 1, before = 0;
 
 	while (members > before) {
 		before = members;
 		for (size_t i = first + 1; i < count && members < most; i++) {
-			if (group[i] == i && kins[i].is_kernel && kins[i].host &&
+			if (group[i] == i && kins[i].kin.is_kernel && kins[i].kin.host &&
 			    is_further_host(kins, group, count, first, i)) {
 				group[i] = first;
 				members++;
@@ -274,12 +206,12 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 		     recorded_groups *ret)
 {
 	size_t count = paths->at.count - first, *group = mem_alloc((count + 1) * sizeof(*group));
-	struct kin *kins = mem_alloc((count + 1) * sizeof(*kins));
+	struct candidate *kins = mem_alloc((count + 1) * sizeof(*kins));
 
 	assert(first <= paths->at.count && most > 0);
 	for (size_t i = 0; i < count; i++) {
 		group[i] = i;
-		kins[i] = count > 1 ? kin_of(&paths->at.at[first + i]) : (struct kin){ 0 };
+		kins[i] = count > 1 ? candidate_of(&paths->at.at[first + i]) : (struct candidate){ 0 };
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct recorded_paths *members;
@@ -287,7 +219,7 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 		if (group[i] < i) {
 			continue;
 		}
-		if (kins[i].is_kernel && kins[i].host) {
+		if (kins[i].kin.is_kernel && kins[i].kin.host) {
 			gather_hosts(kins, group, count, i, most);
 		}
 		members = vec_push(ret);
@@ -302,7 +234,7 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
-		kin_fini(&kins[i]);
+		candidate_fini(&kins[i]);
 	}
 	free(kins);
 	free(group);

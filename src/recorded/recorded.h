@@ -35,6 +35,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "ctf/decoder.h"
+#include "ctf/metadata/kin.h"
 #include "ctf/metadata/metadata.h"
 #include "ctf/packet-index.h"
 #include "engine/contract/beside.h"
@@ -50,14 +51,6 @@ struct recorded_lost {
 	uint64_t offset; /* of the packet behind them; the end of the file: there is none */
 	uint64_t packets;
 	char *why;
-};
-
-/* A clock that other traces count by, too, and since when it counts. */
-struct recorded_clock {
-	bool is_set;
-	uint8_t uuid[16];
-	uint64_t freq;
-	int64_t offset_s, offset; /* as in struct clock_class */
 };
 
 /*
@@ -76,7 +69,7 @@ struct recorded_path {
 	uint64_t from; /* ns: what came before was left out; 0: nothing was */
 	/* Set by recorded_join(): the offsets of this clock count, not the trace's own, which are
 	 * later by shift_ns. */
-	struct recorded_clock on;
+	struct kin_clock on;
 	int64_t shift_ns;
 };
 

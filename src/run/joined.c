@@ -19,6 +19,17 @@ static void say_one(const char *kernel, const struct recorded_paths *with)
 	    kernel, with->at.at[0].name, more);
 }
 
+bool joined_live(const struct options *options)
+{
+	bool is_asked = period_set_is_of_programs(&options->periods);
+
+	if (is_asked && options->state && options->verbosity >= 0) {
+		say("with --state programs' traces and the kernel's are not read as one: windows "
+		    "say of programs' jobs how long they take, and not where that time goes");
+	}
+	return is_asked && !options->state;
+}
+
 void joined_find(const struct options *options, const struct recorded_paths *paths,
 		 recorded_ones *ret)
 {

@@ -7,6 +7,8 @@
 #include "recorded/recorded.h"
 #include "run/run.h"
 
+/* Whether a live run reads them so; says why not, where its options ask for it. */
+bool joined_live(const struct options *options);
 /* Adds those of the traces. */
 void joined_find(const struct options *options, const struct recorded_paths *paths,
 		 recorded_ones *ret);

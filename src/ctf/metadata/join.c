@@ -16,6 +16,7 @@
 struct joined_part {
 	const struct metadata *is;
 	const struct event_class *last; /* that was copied; NULL: none was */
+	bool is_closed;                 /* the next one cannot be: the others go on without it */
 };
 
 struct metadata_join {
@@ -134,30 +135,31 @@ static int copy_events(struct metadata_join *join, struct joined_part *part, str
 	return 0;
 }
 
-/* What is of a whole trace. */
+/* What is of a whole trace.  Workers may read it: what stays as it is is not written. */
 static void take_whole(struct metadata_join *join)
 {
-	const struct metadata *first = join->parts.at[0].is;
+	struct metadata all = *join->parts.at[0].is;
 
-	join->all.order = first->order;
-	join->all.major = first->major;
-	join->all.minor = first->minor;
-	join->all.has_trace = first->has_trace;
-	join->all.has_uuid = first->has_uuid;
-	memcpy(join->all.uuid, first->uuid, sizeof(join->all.uuid));
-	join->all.packet_header = first->packet_header;
-	join->all.clocks = first->clocks;
-	join->all.env = first->env;
-	join->all.notes = first->notes;
+	all.streams = join->all.streams;
+	all.events = join->all.events;
+	all.events_last = join->all.events_last;
+	all.event_count = join->all.event_count;
+	all.parts = join->are.at;
+	all.part_count = (uint32_t)join->are.count;
+	if (memcmp(&join->all, &all, sizeof(all)) != 0) {
+		join->all = all;
+	}
 }
 
-/* Tracers sample the offset of each trace for itself: those of one clock count from the first's. */
+/* Tracers sample the offset of each trace for itself: those of one clock count from the first's.
+ * Of a part that was there before they do already, and workers may read them. */
 static void share_clocks(const struct metadata *first, const struct metadata *part)
 {
 	for (const struct clock_class *is = first->clocks; is; is = is->next) {
 		for (struct clock_class *own = part->clocks; own; own = own->next) {
 			if (is->has_uuid && own->has_uuid && is->freq == own->freq &&
-			    memcmp(is->uuid, own->uuid, sizeof(is->uuid)) == 0) {
+			    memcmp(is->uuid, own->uuid, sizeof(is->uuid)) == 0 &&
+			    (own->offset_s != is->offset_s || own->offset != is->offset)) {
 				own->offset_s = is->offset_s;
 				own->offset = is->offset;
 			}
@@ -171,11 +173,10 @@ int metadata_join_update(struct metadata_join *join, const struct metadata **ret
 
 	assert(join->parts.count > 0);
 	take_whole(join);
-	join->all.parts = join->are.at;
-	join->all.part_count = (uint32_t)join->are.count;
 	for (size_t i = 0; r == 0 && i < join->parts.count; i++) {
 		copy_streams(join, &join->parts.at[i]);
-		r = copy_events(join, &join->parts.at[i], err);
+		r = join->parts.at[i].is_closed ? 0 : copy_events(join, &join->parts.at[i], err);
+		join->parts.at[i].is_closed |= r < 0;
 		share_clocks(join->parts.at[0].is, join->parts.at[i].is);
 	}
 	*ret = &join->all;

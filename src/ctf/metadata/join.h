@@ -24,5 +24,6 @@ void metadata_join_free(struct metadata_join *join); /* NULL is fine */
 /* The next part, all of whose types that come are in the tree from the next update on.  The first
  * one is that whose environment and clock count. */
 void metadata_join_add(struct metadata_join *join, const struct metadata *part);
-/* The tree of all that the parts have now.  -E2BIG: too many classes in all. */
+/* The tree of all that the parts have now.  -EINVAL, -E2BIG (too many classes in all): what is new
+ * of a part cannot be taken; further updates leave that part as it is. */
 int metadata_join_update(struct metadata_join *join, const struct metadata **ret, struct err *err);

@@ -119,8 +119,6 @@ struct merger {
  * one: these bytes are untrusted, so a violation is an error there.
  */
 bool merger_is_sound(const struct merger *merger);
-/* Some stream is beside the kernel's. */
-void merger_note_joined(struct merger *merger);
 /* Counts its memory, or no longer. */
 void merger_hold(struct merger *merger, const struct partial *partial);
 void merger_let_go(struct merger *merger, const struct partial *partial);

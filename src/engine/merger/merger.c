@@ -179,7 +179,7 @@ void merger_stream_identify(struct merger_stream *stream, const struct stream_id
 	assert(stream->next_seq == 0); /* partials are stitched by what the stream is */
 	stream->identity = *identity;
 	stream->is_identified = true;
-	if (identity->is_beside) {
+	if (identity->is_beside && !stream->merger->is_joined) {
 		merger_note_joined(stream->merger);
 	}
 	stream->merger->order.count = 0;

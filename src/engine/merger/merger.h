@@ -82,6 +82,9 @@ void merger_set_classes(struct merger *merger, const struct plan *plan);
 void merger_set_domain(struct merger *merger, const char *domain, const char *tracer);
 /* The events of other traces of its session (engine/contract/beside.h). */
 void merger_set_beside(struct merger *merger, const struct event_names *beside);
+/* Some stream is beside the kernel's, or may be later: from the begin on, so that all records are
+ * made alike. */
+void merger_note_joined(struct merger *merger);
 /* The next class has this name. */
 void merger_add_class(struct merger *merger, const char *name);
 /* -EINVAL: the plan's classes differ from those that the merger knows.  (It may know fewer.) */

@@ -234,7 +234,7 @@ START_TEST(unfetched_packets_are_lost)
 	}
 	stream_away(stream, 1);
 	if (comes_again) {
-		trace_metadata_restart(fixture.trace);
+		trace_metadata_restart(fixture.trace, 0);
 		engine_fixture_metadata(&fixture);
 		stream = stream_new(fixture.trace, 0, "a");
 		add(&fixture, stream, 0, 0);
