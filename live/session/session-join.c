@@ -178,6 +178,11 @@ bool session_join_take(struct live_trace *trace)
 	return trace->is_known;
 }
 
+bool session_join_binds(const struct live_trace *trace)
+{
+	return trace->is_known && !trace->trace && !trace->has_failed && !trace->is_away;
+}
+
 /* As others are read with it.  NULL: no trace of the kernel can have them. */
 static struct live_trace *kernel_of(const struct session_join *join)
 {
@@ -281,8 +286,7 @@ static void bind_all(struct session_join *join, bool is_over)
 			for (size_t k = 0; k < session->traces.count; k++) {
 				struct live_trace *trace = session->traces.at[k];
 
-				if (trace->is_known && !trace->trace && !trace->has_failed &&
-				    trace->kin.is_kernel == kernels) {
+				if (session_join_binds(trace) && trace->kin.is_kernel == kernels) {
 					try_bind(join, trace, is_over);
 				}
 			}
@@ -356,8 +360,8 @@ bool session_join_holds(const struct session *session)
 	const struct session_join *join = session->join;
 
 	VEC_EACH_OF(&session->traces, trace) {
-		if (join && !trace->has_failed &&
-		    ((trace->is_known && !trace->trace) || session_join_waits(trace))) {
+		if (join && (session_join_binds(trace) ||
+			     (session_join_waits(trace) && !trace->has_failed))) {
 			return true;
 		}
 		if (!is_part_of(join, trace) || trace->part > 0) {

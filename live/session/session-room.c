@@ -159,7 +159,7 @@ void session_check_waiting(struct session *session)
 		struct live_trace *trace = session->traces.at[i];
 
 		if (trace->waiting.count == 0 || session_join_waits(trace) ||
-		    (trace->is_known && !trace->trace)) { /* these wait for others */
+		    session_join_binds(trace)) { /* these wait for others */
 			trace->waits_since = 0;
 			continue;
 		}

@@ -240,6 +240,8 @@ void session_join_leave(struct session *session);
  * whole: then session_join_step() binds it. */
 bool session_join_take(struct live_trace *trace);
 void session_join_step(struct session *session);
+/* Whether its metadata is whole, and it waits to be bound. */
+bool session_join_binds(const struct live_trace *trace);
 /* The trace that others are joined to. */
 struct live_trace *session_join_kernel(const struct session *session);
 /* Whether packets of a bound trace wait for others. */

@@ -244,12 +244,10 @@ def test_user_space(t):
     assert 'h/u: no report of this capture: only a trace of the kernel says what threads wait for, and no period' in live.said(), live.said()
 
 def both_domains(t, live, relay, place, session):
-    """A program's trace beside the kernel's, which is followed already, until something of them is captured."""
-    ends = []
-    for domain, is_there in ('kernel', lambda one: any(line['type'] == 'window' for line in one.lines())), ('ust', lambda one: captured(one.lines())):
-        ends.append(t.replay(relay, os.path.join(place, domain), '--session', session, '--hostname', 'h', '--speed', '0', '--live-timer', '100ms',
-                             '--linger', peer.LONG))
-        live.wait_for(is_there)
+    """A program's trace beside the kernel's, until something of them is captured."""
+    ends = [t.replay(relay, os.path.join(place, domain), '--session', session, '--hostname', 'h', '--speed', '0', '--live-timer', '100ms',
+                     '--linger', peer.LONG, '--wait-viewer') for domain in ('kernel', 'ust')]
+    live.wait_for(lambda one: captured(one.lines()))
     return ends
 
 
@@ -264,7 +262,11 @@ def test_joined(t):
     live = t.live('-a', 'jobs', '-i', '100ms', '--from', 'beginning', '--job', job, '--trigger', 'jobs.job[name=req].duration.max > 300us',
                   '--on-trigger', 'capture,report', '--history', '10s', '--before', '1s', '--after', '50ms', '--capture-dir', into, url)
     ends = both_domains(t, live, relay, place, 'pair')
-    made = captured(live.finish(signal.SIGTERM))
+    lines = live.finish(signal.SIGTERM)
+    made, fired = captured(lines), [line for line in lines if line['type'] == 'trigger']
+    assert [line['trace']['domain'] for line in totals(lines) + fired] == ['kernel'] * 2, 'windows are of both as one'
+    (row,) = totals(lines)[0]['jobs']['parts']
+    assert (row['running']['count'], row['blocked']['sum_ns']) == (1, 100000), row  # of id=2, which one thread began and ended
     assert len(made) == 1 and made[0]['complete'] and made[0]['report'], (made, live.said())
     assert [os.path.isdir(os.path.join(made[0]['path'], domain)) for domain in ('kernel', 'ust')] == [True, True], os.listdir(made[0]['path'])
 

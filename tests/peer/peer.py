@@ -1774,11 +1774,11 @@ class Ust:
                    stderr=subprocess.STDOUT)
         assert done.returncode == 0, done.stdout.decode()
 
-    def start(self, name, per_process=False):
+    def start(self, name, per_process=False, events='sillage_test:*'):
         self.lttng('create', name, '--live=100000', '--set-url=' + self.control)
         self.lttng('enable-channel', '-u', '-s', name, '--buffers-pid' if per_process else '--buffers-uid',
                    'c')
-        self.lttng('enable-event', '-u', '-s', name, '-c', 'c', 'sillage_test:*')
+        self.lttng('enable-event', '-u', '-s', name, '-c', 'c', events)
         self.lttng('start', name)
 
     def run(self, rounds, delay_us=0):
@@ -2054,16 +2054,20 @@ def test_beside(t):
     models.synthetic.Made(folder, 'ust', [own(models.synthetic.packet(0, 0, 10**9, 16 * 10**8, users))], text)
     switches = [models.synthetic.switch(10**9 + i * 10**7, i % 2 * 11, (1 - i % 2) * 11) for i in range(60)]
     models.synthetic.Made(folder, 'kernel', [models.synthetic.packet(0, 0, 10**9, 16 * 10**8, switches)])
-    live = t.live('-a', 'cpu,ust,jobs,periods', '-i', '100ms', '--from', 'beginning', '--job', 'j = app:begin; app:end', '--period',
-                  'p = app:begni; app:end', relay.live)
-    t.replay(relay, folder, '--session', 's', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', '3s')
-    live.wait_for(lambda one: len(totals(one.lines())) == 2)
-    found = {line['trace']['domain']: line for line in totals(live.finish(signal.SIGTERM))}
-    assert set(found) == {'kernel', 'ust'}, found
-    for domain, total in found.items():
-        lacks = {name: total[name].get('missing') for name in ('cpu', 'ust', 'jobs', 'periods')}
-        assert lacks == {'cpu': None, 'ust': None, 'jobs': None, 'periods': [{'event': 'app:begni', 'near': 'app:begin'}]}, (domain, lacks)
-    assert found['kernel']['cpu']['busy_ns'] and found['ust']['cpu']['busy_ns'] is None and found['ust']['jobs']['ended'] == 30, found
+    # With a state each has windows of its own; else both are one, since a job asks for them.
+    for number, more in enumerate((['--state', os.path.join(t.scratch, 'state')], [])):
+        live = t.live('-a', 'cpu,ust,jobs,periods', '-i', '100ms', '--from', 'beginning', '--job', 'j = app:begin; app:end', '--period',
+                      'p = app:begni; app:end', *more, relay.live + '/host/h/s%d' % number)
+        t.replay(relay, folder, '--session', 's%d' % number, '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', '3s')
+        domains = ['kernel', 'ust'][:2 - number]
+        live.wait_for(lambda one, domains=domains: len(totals(one.lines())) == len(domains))
+        found = {line['trace']['domain']: line for line in totals(live.finish(signal.SIGTERM))}
+        assert sorted(found) == domains, found
+        for domain, total in found.items():
+            lacks = {name: total[name].get('missing') for name in ('cpu', 'ust', 'jobs', 'periods')}
+            assert lacks == {'cpu': None, 'ust': None, 'jobs': None, 'periods': [{'event': 'app:begni', 'near': 'app:begin'}]}, (domain, lacks)
+        assert found['kernel']['cpu']['busy_ns'] and found[domains[-1]]['ust']['events'], found
+        assert number == 1 or (found['ust']['cpu']['busy_ns'] is None and found['ust']['jobs']['ended'] == 30), found
 
 
 def main(functions):
