@@ -29,6 +29,7 @@ TOOLS = {
     'calls': None,
     'fetch': None,
 }
+OTHERS = {'joined': 'request'}  # programs that take another trace than the rest
 
 
 class Trace:
@@ -41,7 +42,7 @@ class Trace:
         self.events = sum(line['count']['events'] for line in map(json.loads, out.splitlines())
                           if line['type'] == 'total')
         self.files = [os.path.join(place, name) for place, _, names in os.walk(above)
-                      for name in names if name.startswith('channel') and not name.endswith('.idx')]
+                      for name in names if name.startswith('chan') and not name.endswith('.idx')]
         self.bytes = sum(map(os.path.getsize, self.files))
 
 
@@ -210,7 +211,8 @@ def main():
         check_pairs(trace)
     words = set()
     with concurrent.futures.ThreadPoolExecutor(LANES) as lanes:
-        begun = [(name, lanes.submit(function, sillage, trace, name, more))
+        others = {name: Trace(sillage, os.path.join(data, other)) for name, other in OTHERS.items()}
+        begun = [(name, lanes.submit(function, sillage, others.get(name, trace), name, more))
                  for function, name, more in runs(is_live)]
         for name, future in begun:
             try:
