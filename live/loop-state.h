@@ -69,11 +69,11 @@ struct loop {
 	struct event_base *base;
 	struct engine *engine;
 	VEC(struct relay *) relays;
-	struct session_owner owner; /* given to all sessions */
-	struct besides besides;     /* of all sessions */
+	struct session_owner owner;  /* given to all sessions */
+	struct besides besides;      /* of all sessions */
 	struct session_joins *joins; /* of all sessions; NULL: traces are not joined */
-	bool *url_seen;             /* by URL: a session that it names was attached */
-	bool *url_said;             /* by URL: it was reported as missing */
+	bool *url_seen;              /* by URL: a session that it names was attached */
+	bool *url_said;              /* by URL: it was reported as missing */
 	struct event *signals[3];
 	struct loop_signals *stop_signals;
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,

@@ -201,7 +201,8 @@ static void on_say(void *user, int verbosity, const char *kind, const char *text
 static void finish_all(struct loop *loop)
 {
 	session_joins_step(loop->joins, true);
-	for (unsigned int parts = 0; parts < 2; parts++) { /* those that are joined to others first */
+	for (unsigned int parts = 0; parts < 2;
+	     parts++) { /* those that are joined to others first */
 		for (size_t r = 0; r < loop->relays.count; r++) {
 			VEC_EACH_OF(&loop->relays.at[r]->sessions, session) {
 				if (session_has_parts(session) == parts) {

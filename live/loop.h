@@ -62,8 +62,8 @@ struct loop_config {
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
 	bool joins; /* traces of programs are one with their kernel's; not with checkpoint_file */
-	bool wants_phases;                       /* for the output, or for triggers */
-	bool regenerates;                        /* asks for a state dump where it is missed */
+	bool wants_phases;       /* for the output, or for triggers */
+	bool regenerates;        /* asks for a state dump where it is missed */
 	uint64_t state_every_ns; /* how often it is saved before the end; 0: never */
 	uint64_t retry_ns;       /* how long to retry a relay; UINT64_MAX: for ever; 0: never */
 	uint64_t grace_ns;       /* windows wait this long for silent streams */

@@ -353,7 +353,7 @@ bool session_ends_packet(void *user, uint64_t trace_id)
 {
 	const struct live_trace *trace = session_find_trace(user, trace_id, NULL);
 
-	return trace->trace && !trace->has_failed && 
+	return trace->trace && !trace->has_failed &&
 	       trace_metadata_ends_packet(trace->trace, trace->part);
 }
 
@@ -424,7 +424,7 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 	stream->name = mem_strdup(announced->channel);
 	stream->heard = now_monotonic_ns();
 	if (stream->trace->trace) {
-		stream->stream = 
+		stream->stream =
 			stream_new(stream->trace->trace, stream->trace->part, stream->name);
 	}
 	*vec_push(&session->streams) = stream;

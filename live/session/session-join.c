@@ -15,8 +15,8 @@
  *
  *     metadata whole ── kernel's ─────────────────────────► part 0 ────────────────┐
  *                    ├─ program's, and the kernel's is there ─► a part ────────────┤ all are bound,
- *                    ├─ program's ── time is over ────────────► a trace by itself  │ or time is over
- *                    └─ of another host, or clock ─► a trace by itself             └─► packets go on
+ *                    ├─ program's ── time is over ────────────► a trace by itself  │ or time is
+ * over └─ of another host, or clock ─► a trace by itself             └─► packets go on
  *
  * A session that is read to its end while another one of them is not stays until that is, if its
  * traces wait, or the others are joined to it (SESSION_READ).
@@ -187,7 +187,7 @@ bool session_join_binds(const struct live_trace *trace)
 static struct live_trace *kernel_of(const struct session_join *join)
 {
 	return join->kernel && join->kernel->trace && !join->kernel->has_failed ? join->kernel
-										 : NULL;
+										: NULL;
 }
 
 static const char *path_of(const struct live_trace *trace)
@@ -340,9 +340,10 @@ static void open_join(struct session_join *join)
 {
 	join->is_open = true;
 	if (join->kernel->parts == 0) {
-		session_say(join->kernel->session, 0,
-			    "no trace of a program has come yet: the kernel's windows go on without "
-			    "one; who comes later is read with it");
+		session_say(
+			join->kernel->session, 0,
+			"no trace of a program has come yet: the kernel's windows go on without "
+			"one; who comes later is read with it");
 	}
 	VEC_EACH_OF(&join->sessions, session) {
 		for (size_t i = 0; i < session->traces.count; i++) {

@@ -95,7 +95,7 @@ struct session {
 	uint64_t advance; /* bytes of the account, for metadata */
 	bool skips;       /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
-	struct beside *beside; /* what they record together, and other sessions of this name */
+	struct beside *beside;     /* what they record together, and other sessions of this name */
 	struct session_join *join; /* of these sessions; NULL: their traces are not one */
 	uint64_t away_since;       /* monotonic ns: SESSION_AWAY and later */
 	const char *end_reason;    /* SESSION_READ; a constant */

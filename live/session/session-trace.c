@@ -207,8 +207,7 @@ static uint64_t lose_waiting(const struct live_trace *trace)
 	if (packets > 0) {
 		const char *path = trace->identity.path ? trace->identity.path : "a trace";
 
-		if (trace->has_plan &&
-		    !trace_metadata_is_whole(trace->trace, trace->part, &err)) {
+		if (trace->has_plan && !trace_metadata_is_whole(trace->trace, trace->part, &err)) {
 			session_say(trace->session, 0,
 				    "%" PRIu64 " packets of %s are lost: metadata incomplete: %s",
 				    packets, path, err.text);
@@ -621,8 +620,7 @@ void session_trace_note_plan(struct live_trace *trace)
 		return;
 	}
 	trace->has_plan = true;
-	trace->identity.has_uuid = 
-		trace_part_uuid(trace->trace, trace->part, trace->identity.uuid);
+	trace->identity.has_uuid = trace_part_uuid(trace->trace, trace->part, trace->identity.uuid);
 	trace->identity.tracer = metadata_tracer(plan->of);
 	domain = metadata_env(plan->of, "domain");
 	if (domain && domain->text && !trace->identity.domain) {

@@ -155,8 +155,7 @@ static void pass_on_retained(struct chunk_job *job)
 		if (packet->retained) {
 			assert(trace->engine->config.on_retained);
 			trace->engine->config.on_retained(user ? user : trace->user,
-							  job->source->name,
-							  packet->retained);
+							  job->source->name, packet->retained);
 			packet->retained = NULL;
 			packet->bytes = NULL;
 		}

@@ -93,7 +93,8 @@ static int64_t shift_of(const struct kin_clock *own, const struct kin_clock *clo
 
 /* Adds the user's trace, if it is one with the kernel's.  Returns why it is not although it is
  * beside it; NULL: there is nothing to say. */
-static const char *try_pair(struct recorded_one *one, struct candidate *kernel, struct candidate *user)
+static const char *try_pair(struct recorded_one *one, struct candidate *kernel,
+			    struct candidate *user)
 {
 	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)user->path,
 						     .count = 1 } };
@@ -186,7 +187,8 @@ static bool is_further_host(struct candidate *kins, const size_t *group, size_t 
 }
 
 /* Adds to the group of the first trace; until no further one overlaps with those that are in. */
-static void gather_hosts(struct candidate *kins, size_t *group, size_t count, size_t first, size_t most)
+static void gather_hosts(struct candidate *kins, size_t *group, size_t count, size_t first,
+			 size_t most)
 {
 	size_t members = 1, before = 0;
 
@@ -211,7 +213,8 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 	assert(first <= paths->at.count && most > 0);
 	for (size_t i = 0; i < count; i++) {
 		group[i] = i;
-		kins[i] = count > 1 ? candidate_of(&paths->at.at[first + i]) : (struct candidate){ 0 };
+		kins[i] = count > 1 ? candidate_of(&paths->at.at[first + i])
+				    : (struct candidate){ 0 };
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct recorded_paths *members;
