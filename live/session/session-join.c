@@ -86,7 +86,7 @@ void session_join_enter(struct session *session)
 	*vec_push(&session->join->sessions) = session;
 }
 
-/* Without a kernel's trace it begins anew. */
+/* Without a kernel's trace it begins again. */
 static void forget_kernel(struct session_join *join)
 {
 	join->kernel = NULL;
@@ -220,6 +220,7 @@ static bool may_join(const struct session_join *join, const struct live_trace *t
 /* The kernel's trace has come. */
 static void begin_with(struct session_join *join, struct live_trace *trace)
 {
+	assert(!join->kernel && !trace->trace);
 	join->kernel = trace;
 	join->is_open = false;
 	join->kin = trace->kin;
@@ -240,6 +241,7 @@ static void begin_with(struct session_join *join, struct live_trace *trace)
 
 static void join_to(struct session_join *join, struct live_trace *trace)
 {
+	assert(kernel_of(join) && !trace->trace && trace->part == 0);
 	trace->joins = true;
 	session_trace_bind(trace);
 	trace->joins = false;
@@ -338,6 +340,7 @@ static bool is_time_over(struct session_join *join, uint64_t now)
 
 static void open_join(struct session_join *join)
 {
+	assert(kernel_of(join) && !join->is_open);
 	join->is_open = true;
 	if (join->kernel->parts == 0) {
 		session_say(
@@ -431,6 +434,7 @@ void session_join_note_resumed(const struct live_trace *before, struct live_trac
 	if (join && join->kernel == before) {
 		join->kernel = trace;
 	}
+	assert(before->is_away && !trace->is_away);
 	trace->part = before->part;
 	trace->parts = before->parts;
 	trace_set_part_user(trace->trace, trace->part, trace);

@@ -3,7 +3,7 @@
  * session-feed.c (from the relay to the engine), session-room.c (what there is memory for),
  * session-walk.c (packets that are not fetched),
  * session-recall.c (packets that are fetched once more), session-trace.c (traces) and
- * session-join.c (traces of several sessions that are one).
+ * session-join.c (traces of several sessions that are one) and session-end.c.
  */
 #pragma once
 
@@ -114,6 +114,14 @@ static inline const struct plan *session_plan(const struct live_trace *trace)
 	return trace->trace ? trace_part_plan(trace->trace, trace->part) : NULL;
 }
 
+#define STEADY_NS (5 * NS_PER_S) /* after this a connection counts as stable */
+
+void session_set_state(struct session *session, enum session_state state);
+
+/* ---- session-end.c ---- */
+
+/* It is over, and has no connection any more, or its caller drops that: @reason is a constant. */
+void session_end(struct session *session, const char *reason);
 /* Ends one that is SESSION_READ. */
 void session_end_read(struct session *session, bool is_over);
 

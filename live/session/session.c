@@ -16,12 +16,10 @@
 #include "engine/trace.h"
 #include "relay/client.h"
 
-#define STEADY_NS           (5 * NS_PER_S) /* after this a connection counts as stable */
 #define LOOK_NS             (NS_PER_S / 20)
-#define ORPHANED_NS         (2 * NS_PER_S) /* see session_is_orphaned() */
-#define STREAM_FAILURES_MAX 2              /* connections; then what fails is given up */
+#define STREAM_FAILURES_MAX 2 /* connections; then what fails is given up */
 
-static void set_state(struct session *session, enum session_state state)
+void session_set_state(struct session *session, enum session_state state)
 {
 	assert(session->state != SESSION_ENDED);
 	assert(state != SESSION_CONNECTING); /* only session_connect() sets that */
@@ -97,42 +95,6 @@ static void lose_unfetched(struct session *session)
 	}
 }
 
-/* It stays for others (session-join.c), and holds nothing back meanwhile. */
-static void stay_read(struct session *session, const char *reason)
-{
-	session->end_reason = reason;
-	session->away_since = 0;
-	VEC_EACH_OF(&session->streams, stream) {
-		stream->is_ended = true;
-		if (session_is_ready(stream->trace)) {
-			stream_end(stream->stream);
-		}
-	}
-	set_state(session, SESSION_READ);
-}
-
-static void end(struct session *session, const char *reason)
-{
-	session_say(session, session_has_only_read(session) ? 1 : 0, "%s", reason);
-	if (session_join_holds(session)) {
-		stay_read(session, reason);
-	} else {
-		session_finish(session, reason, true);
-		set_state(session, SESSION_ENDED);
-	}
-	session_join_step(session);
-}
-
-void session_end_read(struct session *session, bool is_over)
-{
-	assert(session->state == SESSION_READ);
-	if (session->notes_read) {
-		session_note_read(session);
-	}
-	session_finish(session, session->end_reason, is_over);
-	set_state(session, SESSION_ENDED);
-}
-
 static void on_end(void *user, enum client_end why)
 {
 	struct session *session = user;
@@ -148,9 +110,9 @@ static void on_end(void *user, enum client_end why)
 		session->orphaned_at = now_monotonic_ns(); /* the callers go on from here */
 		return;
 	}
-	end(session, why == CLIENT_FINISHED
-			     ? "the session ended"
-			     : "the session is gone from the relay; unread data is lost");
+	session_end(session, why == CLIENT_FINISHED
+				     ? "the session ended"
+				     : "the session is gone from the relay; unread data is lost");
 }
 
 static void back_off(struct session *session)
@@ -170,7 +132,7 @@ static void on_attached(void *user)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_announced_again(session->traces.at[i]);
 	}
-	set_state(session, SESSION_RUNNING);
+	session_set_state(session, SESSION_RUNNING);
 }
 
 static void on_refused(void *user, uint32_t status)
@@ -180,11 +142,12 @@ static void on_refused(void *user, uint32_t status)
 	session->is_finishing = true;
 	if (session->is_again && session->traces.count == 0 && status != ATTACH_ALREADY) {
 		session_note_read(session);
-		end(session, "the session ended");
+		session_end(session, "the session ended");
 		return;
 	}
 	if (status == ATTACH_NOT_LIVE && session->listed.live_timer_us == 0) {
-		end(session, "this is not a live session (no live timer); it cannot be followed");
+		session_end(session,
+			    "this is not a live session (no live timer); it cannot be followed");
 		return;
 	}
 	if (status == ATTACH_ALREADY && !session->said_watched) {
@@ -200,7 +163,7 @@ static void on_refused(void *user, uint32_t status)
 	}
 	back_off(session);
 	/* One with traces may be listed under another id, as after a lost connection. */
-	set_state(session, session->traces.count > 0 ? SESSION_AWAY : SESSION_REFUSED);
+	session_set_state(session, session->traces.count > 0 ? SESSION_AWAY : SESSION_REFUSED);
 }
 
 static const struct client_events client_events = {
@@ -273,7 +236,7 @@ static void go_away(struct session *session)
 	}
 	drop_connection(session);
 	session->away_since = now_monotonic_ns();
-	set_state(session, SESSION_AWAY);
+	session_set_state(session, SESSION_AWAY);
 }
 
 /* After a callback that ended the session, or all that this connection has of it. */
@@ -336,7 +299,8 @@ static void on_closed(void *user, const struct err *err)
 		session_say(session, 0, "%s", err->text);
 		client_abandon(session->client);
 		lose_unfetched(session);
-		end(session, "the relay contradicts itself each time; what was not read is lost");
+		session_end(session,
+			    "the relay contradicts itself each time; what was not read is lost");
 		drop_connection(session);
 		return;
 	}
@@ -418,7 +382,7 @@ void session_tick(struct session *session)
 	    session_has_only_read(session)) {
 		count_unfetched(session);
 		session_note_read(session);
-		end(session, "the session ended");
+		session_end(session, "the session ended");
 		drop_connection(session);
 		return;
 	}
@@ -571,33 +535,6 @@ void session_set_listed(struct session *session, bool is_listed)
 	session->is_listed = is_listed;
 	if (session->client) {
 		client_set_listed(session->client, is_listed);
-	}
-}
-
-void session_check_listed(struct session *session, uint64_t wait_ns)
-{
-	static const char gone[] = "the session is gone from the relay; unread data is lost";
-	uint64_t now = now_monotonic_ns();
-
-	if (session->orphaned_at > 0) {
-		if (session->state == SESSION_AWAY && now - session->orphaned_at > ORPHANED_NS) {
-			end(session, "the session ended");
-		}
-		return;
-	}
-	if (session->is_listed || session->state != SESSION_AWAY) {
-		session->unlisted_since = 0;
-		if (!session->is_listed && session->state == SESSION_REFUSED) {
-			end(session, gone);
-		}
-		return;
-	}
-	session->unlisted_since = session->unlisted_since ? session->unlisted_since : now;
-	if (now - session->unlisted_since >= wait_ns) {
-		end(session, gone);
-	} else if (now - session->unlisted_since > STEADY_NS && !session->said_unlisted) {
-		session->said_unlisted = true;
-		session_say(session, 0, "the relay does not list it any more; waiting for it");
 	}
 }
 

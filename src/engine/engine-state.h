@@ -117,6 +117,20 @@ static inline struct plan *stream_plan(const struct stream *stream)
 	return (struct plan *)trace_part_plan(stream->trace, stream->part);
 }
 
+/* ---- trace-parts.c ---- */
+
+struct metadata_stream *trace_new_part(const struct trace *trace);
+/* The types of all parts, or those that have come, as trace.h says.  NULL: of those that are needed
+ * one is not there. */
+int trace_all_types(struct trace *trace, const struct metadata **ret, struct err *err);
+/* Of traces that may be joined: compares what comes again, and keeps what is new, which is left. */
+int trace_take_fed(struct trace *trace, struct trace_part *part, const uint8_t **bytes, size_t *len,
+		   struct err *err);
+/* The others go on meanwhile, with the plan of all. */
+void trace_restart_part(struct trace *trace, uint32_t part);
+
+/* ---- engine.c ---- */
+
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */
 bool engine_reap(struct engine *engine, bool wait);
 

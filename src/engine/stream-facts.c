@@ -33,3 +33,13 @@ struct stream *stream_go_on(struct trace *trace, size_t number, const struct str
 	merger_stream_exclude(stream->merger, false);
 	return stream;
 }
+
+uint64_t stream_until(const struct stream *stream)
+{
+	return stream->merger ? merger_stream_until(stream->merger) : 0;
+}
+
+bool stream_waits_for_initial(const struct stream *stream)
+{
+	return stream->merger && merger_stream_waits(stream->merger);
+}

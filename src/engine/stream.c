@@ -642,13 +642,3 @@ void stream_exclude(struct stream *stream, bool excluded)
 		merger_stream_exclude(stream->merger, excluded);
 	}
 }
-
-uint64_t stream_until(const struct stream *stream)
-{
-	return stream->merger ? merger_stream_until(stream->merger) : 0;
-}
-
-bool stream_waits_for_initial(const struct stream *stream)
-{
-	return stream->merger && merger_stream_waits(stream->merger);
-}

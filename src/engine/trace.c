@@ -62,19 +62,11 @@ static void wait_for_job(void *user)
 	(void)engine_reap(trace->engine, true);
 }
 
-static struct metadata_stream *new_part(const struct trace *trace)
-{
-	struct metadata_stream *metadata = metadata_stream_new();
-
-	metadata_stream_count(metadata, trace->engine->config.account);
-	return metadata;
-}
-
 static void new_metadata(struct trace *trace)
 {
 	struct engine *engine = trace->engine;
 
-	trace->parts.at[0].metadata = new_part(trace);
+	trace->parts.at[0].metadata = trace_new_part(trace);
 	trace->builder =
 		plan_builder_new(metadata_stream_arena(trace->parts.at[0].metadata),
 				 engine->setup.requests, engine->setup.request_count, false);
@@ -236,43 +228,12 @@ static void count_classes(struct trace *trace, uint32_t count)
 	}
 }
 
-/* Adds those whose metadata has come so far to the tree of all, in their order. */
-static void join_parts(struct trace *trace)
-{
-	for (; trace->joined < trace->parts.count; trace->joined++) {
-		const struct metadata *types =
-			metadata_stream_types(trace->parts.at[trace->joined].metadata);
-
-		if (!types->has_trace) {
-			break;
-		}
-		metadata_join_add(trace->join, types);
-	}
-}
-
-/* Of all parts.  NULL: that of one has not come. */
-static int all_types(struct trace *trace, const struct metadata **ret, struct err *err)
-{
-	const struct metadata *first = metadata_stream_types(trace->parts.at[0].metadata);
-
-	*ret = first->has_trace ? first : NULL;
-	if (!trace->join || !*ret) {
-		return 0;
-	}
-	join_parts(trace);
-	if (trace->joined < trace->parts.count && !trace->expects_parts) {
-		*ret = NULL;
-		return 0;
-	}
-	return metadata_join_update(trace->join, ret, err);
-}
-
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types;
 	const struct env_entry *domain;
 	struct plan *plan;
-	int r = all_types(trace, &types, err);
+	int r = trace_all_types(trace, &types, err);
 
 	if (r < 0 || !types) {
 		return r;
@@ -303,73 +264,14 @@ static int replan(struct trace *trace, struct err *err)
 	return 0;
 }
 
-void trace_expect_parts(struct trace *trace)
-{
-	assert(!trace->plan && !trace->join);
-	trace->join = metadata_join_new();
-	trace->expects_parts = true;
-	merger_note_joined(trace->merger); /* before tasks that read it */
-}
-
-uint32_t trace_add_part(struct trace *trace)
-{
-	assert(!trace->plan || trace->expects_parts);
-	if (!trace->join) {
-		trace->join = metadata_join_new();
-	}
-	*vec_push(&trace->parts) = (struct trace_part){ .metadata = new_part(trace) };
-	return (uint32_t)trace->parts.count - 1;
-}
-
-void trace_set_part_user(struct trace *trace, uint32_t part, void *user)
-{
-	trace->parts.at[part].user = user;
-}
-
-/* What comes again must be what came: plans stay as they are.  Leaves what is new. */
-static int feed_again(struct trace_part *part, const uint8_t **bytes, size_t *len, struct err *err)
-{
-	size_t left = part->fed.count - part->again_bytes, known = *len < left ? *len : left;
-	int r = 0;
-
-	if (known > 0 && memcmp(part->fed.at + part->again_bytes, *bytes, known) != 0) {
-		return err_raise(err, -EINVAL,
-				 "its metadata is not what it was before the connection was lost");
-	}
-	part->again_bytes += known;
-	if (part->again_bytes < part->fed.count) {
-		r = metadata_stream_feed(part->again, *bytes, known, err);
-	} else {
-		metadata_stream_free(part->again);
-		part->again = NULL;
-	}
-	*bytes += known;
-	*len -= known;
-	return r;
-}
-
-/* Of traces that may be joined: what is new of it is kept. */
-static int take_fed(struct trace *trace, struct trace_part *part, const uint8_t **bytes,
-		    size_t *len, struct err *err)
-{
-	int r = part->again ? feed_again(part, bytes, len, err) : 0;
-
-	if (r == 0 && !account_may_last(trace->engine->account, *len)) {
-		r = err_raise(err, -ENOMEM, "its metadata does not fit into --max-memory");
-	}
-	if (r == 0) {
-		account_take(trace->engine->account, ACCOUNT_METADATA, *len);
-		vec_append(&part->fed, *bytes, *len);
-	}
-	return r;
-}
-
 int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
 			bool is_last, struct err *err)
 {
 	struct metadata_stream *metadata = trace->parts.at[part].metadata;
 	const uint8_t *fed = bytes;
-	int r = trace->expects_parts ? take_fed(trace, &trace->parts.at[part], &fed, &len, err) : 0;
+	int r = trace->expects_parts
+			? trace_take_fed(trace, &trace->parts.at[part], &fed, &len, err)
+			: 0;
 
 	if (r == 0 && len > 0) {
 		r = metadata_stream_feed(metadata, fed, len, err);
@@ -412,21 +314,10 @@ void trace_announced_again(struct trace *trace, uint32_t part)
 	of->unfetched = of->refused = 0;
 }
 
-/* The others go on meanwhile, with the plan of all. */
-static void restart_part(struct trace *trace, uint32_t part)
-{
-	struct trace_part *of = &trace->parts.at[part];
-
-	metadata_stream_free(of->again);
-	of->again = of->fed.count > 0 ? new_part(trace) : NULL;
-	of->again_bytes = 0;
-	trace_announced_again(trace, part);
-}
-
 void trace_metadata_restart(struct trace *trace, uint32_t part)
 {
 	if (trace->expects_parts) {
-		restart_part(trace, part);
+		trace_restart_part(trace, part);
 		return;
 	}
 	assert(part == 0 && !trace->join);
@@ -480,37 +371,9 @@ bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16])
 	return trace_part_uuid(trace, 0, ret_uuid);
 }
 
-bool trace_part_uuid(const struct trace *trace, uint32_t part, uint8_t ret_uuid[16])
-{
-	const struct metadata *types = metadata_stream_types(trace->parts.at[part].metadata);
-
-	if (types->has_uuid) {
-		memcpy(ret_uuid, types->uuid, 16);
-	}
-	return types->has_uuid;
-}
-
 void trace_set_live(struct trace *trace)
 {
 	trace->is_live = true;
-}
-
-/* What has come on this connection. */
-static const struct metadata_stream *coming(const struct trace *trace, uint32_t part)
-{
-	const struct trace_part *of = &trace->parts.at[part];
-
-	return of->again ? of->again : of->metadata;
-}
-
-bool trace_metadata_is_whole(const struct trace *trace, uint32_t part, struct err *ret_err)
-{
-	return metadata_stream_end(coming(trace, part), ret_err) == 0;
-}
-
-bool trace_metadata_ends_packet(const struct trace *trace, uint32_t part)
-{
-	return metadata_stream_ends_packet(coming(trace, part));
 }
 
 void trace_lose(struct trace *trace, uint64_t packets)
@@ -542,15 +405,6 @@ uint64_t trace_absent_until(const struct trace *trace, uint32_t part)
 		}
 	}
 	return until;
-}
-
-void trace_exclude_away(struct trace *trace, uint32_t part)
-{
-	VEC_EACH_OF(&trace->streams, stream) {
-		if (stream->part == part && stream->is_away) {
-			merger_stream_exclude(stream->merger, true);
-		}
-	}
 }
 
 /* Hands on what streams hold, and waits for it. */

@@ -13,7 +13,7 @@
 #include "recorded/recorded.h"
 
 /* A trace, and what decides whether it is one with another. */
-struct candidate {
+struct joinable {
 	struct kin kin;
 	bool is_read;
 	char *place;
@@ -43,12 +43,12 @@ static char *whose_session(const struct recorded_path *path)
 }
 
 /* Of the first chunk: its offset counts for all. */
-static struct candidate candidate_of(const struct recorded_path *path)
+static struct joinable joinable_of(const struct recorded_path *path)
 {
 	struct metadata_stream *metadata = metadata_stream_new();
 	const struct recorded_path first = { .name = path->name,
 					     .dirs = { .at = path->dirs.at, .count = 1 } };
-	struct candidate kin = { .place = whose_session(path), .path = path };
+	struct joinable kin = { .place = whose_session(path), .path = path };
 	struct err err; /* what cannot be read is reported when it is explained */
 
 	assert(path->dirs.count > 0);
@@ -60,16 +60,16 @@ static struct candidate candidate_of(const struct recorded_path *path)
 	return kin;
 }
 
-static void candidate_fini(struct candidate *kin)
+static void joinable_fini(struct joinable *kin)
 {
 	free(kin->place);
 	kin_fini(&kin->kin);
 }
 
 /* By the packets' headers, of traces that nothing but their times can tell apart. */
-static bool overlap(struct candidate *kernel, struct candidate *user)
+static bool overlap(struct joinable *kernel, struct joinable *user)
 {
-	struct candidate *both[] = { kernel, user };
+	struct joinable *both[] = { kernel, user };
 	struct err err; /* what cannot be read overlaps nothing */
 
 	for (size_t i = 0; i < 2; i++) {
@@ -93,8 +93,8 @@ static int64_t shift_of(const struct kin_clock *own, const struct kin_clock *clo
 
 /* Adds the user's trace, if it is one with the kernel's.  Returns why it is not although it is
  * beside it; NULL: there is nothing to say. */
-static const char *try_pair(struct recorded_one *one, struct candidate *kernel,
-			    struct candidate *user)
+static const char *try_pair(struct recorded_one *one, struct joinable *kernel,
+			    struct joinable *user)
 {
 	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)user->path,
 						     .count = 1 } };
@@ -119,7 +119,7 @@ static const char *try_pair(struct recorded_one *one, struct candidate *kernel,
 }
 
 /* Adds the kernel's trace and those beside it. */
-static void join_kernel(const struct recorded_paths *paths, size_t first, struct candidate *kins,
+static void join_kernel(const struct recorded_paths *paths, size_t first, struct joinable *kins,
 			size_t kernel, recorded_ones *ones)
 {
 	struct recorded_one one = { .kernel = first + kernel };
@@ -143,7 +143,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 		   void (*tell)(const char *fmt, ...))
 {
 	size_t count = paths->at.count - first;
-	struct candidate *kins;
+	struct joinable *kins;
 
 	assert(first <= paths->at.count);
 	if (count < 2) {
@@ -151,7 +151,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 	}
 	kins = mem_alloc(count * sizeof(*kins));
 	for (size_t i = 0; i < count; i++) {
-		kins[i] = candidate_of(&paths->at.at[first + i]);
+		kins[i] = joinable_of(&paths->at.at[first + i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (kins[i].kin.is_kernel) {
@@ -163,7 +163,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 			tell("%s %s than %s: not taken with it", kins[i].path->name, kins[i].why,
 			     kins[i].other->name);
 		}
-		candidate_fini(&kins[i]);
+		joinable_fini(&kins[i]);
 	}
 	free(kins);
 }
@@ -171,7 +171,7 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 /* ---- hosts beside each other ---- */
 
 /* Whether the trace is of one more host, at the time of one of the group. */
-static bool is_further_host(struct candidate *kins, const size_t *group, size_t count, size_t first,
+static bool is_further_host(struct joinable *kins, const size_t *group, size_t count, size_t first,
 			    size_t at)
 {
 	bool overlaps = false;
@@ -187,7 +187,7 @@ static bool is_further_host(struct candidate *kins, const size_t *group, size_t 
 }
 
 /* Adds to the group of the first trace; until no further one overlaps with those that are in. */
-static void gather_hosts(struct candidate *kins, size_t *group, size_t count, size_t first,
+static void gather_hosts(struct joinable *kins, size_t *group, size_t count, size_t first,
 			 size_t most)
 {
 	size_t members = 1, before = 0;
@@ -208,13 +208,13 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 		     recorded_groups *ret)
 {
 	size_t count = paths->at.count - first, *group = mem_alloc((count + 1) * sizeof(*group));
-	struct candidate *kins = mem_alloc((count + 1) * sizeof(*kins));
+	struct joinable *kins = mem_alloc((count + 1) * sizeof(*kins));
 
 	assert(first <= paths->at.count && most > 0);
 	for (size_t i = 0; i < count; i++) {
 		group[i] = i;
-		kins[i] = count > 1 ? candidate_of(&paths->at.at[first + i])
-				    : (struct candidate){ 0 };
+		kins[i] =
+			count > 1 ? joinable_of(&paths->at.at[first + i]) : (struct joinable){ 0 };
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct recorded_paths *members;
@@ -237,7 +237,7 @@ void recorded_beside(const struct recorded_paths *paths, size_t first, size_t mo
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
-		candidate_fini(&kins[i]);
+		joinable_fini(&kins[i]);
 	}
 	free(kins);
 	free(group);
