@@ -88,7 +88,6 @@ void session_trace_drop_metadata(struct live_trace *trace)
 
 void session_trace_free(struct live_trace *trace)
 {
-	session_join_forget(trace);
 	if (trace->trace && trace->part == 0) {
 		trace_free(trace->trace);
 	}

@@ -492,6 +492,15 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	relay_connection_viewer(session->connection)->advance = &session->advance;
 }
 
+/* Before any of them is freed, whatever is joined to it forgets it. */
+static void free_traces(struct session *session)
+{
+	VEC_EACH_OF(&session->traces, trace) {
+		session_join_forget(trace);
+	}
+	vec_free_each(&session->traces, session_trace_free);
+}
+
 void session_free(struct session *session)
 {
 	if (!session) {
@@ -500,7 +509,7 @@ void session_free(struct session *session)
 	drop_connection(session);
 	drop_streams(session);
 	account_give(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_SESSION_BYTES);
-	vec_free_each(&session->traces, session_trace_free);
+	free_traces(session);
 	vec_fini(&session->streams);
 	session_join_leave(session);
 	besides_leave(session->owner.besides, session->beside);
@@ -543,14 +552,15 @@ void session_finish(struct session *session, const char *reason, bool is_over)
 	if (!is_over && session->client) {
 		count_unfetched(session);
 	}
-	for (size_t i = 0; i < session->traces.count; i++) {
-		session_trace_finish(session->traces.at[i], reason, is_over);
+	for (unsigned int parts = 2; parts-- > 0;) { /* they may be joined to one of this session */
+		VEC_EACH_OF(&session->traces, trace) {
+			if ((trace->part > 0) == parts) {
+				session_trace_finish(trace, reason, is_over);
+			}
+		}
 	}
 	session->owner.on_finished(session->owner.user, session);
-	for (size_t i = 0; i < session->traces.count; i++) {
-		session_trace_free(session->traces.at[i]);
-	}
-	session->traces.count = 0;
+	free_traces(session);
 	drop_streams(session);
 }
 

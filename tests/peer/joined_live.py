@@ -93,6 +93,18 @@ def test_same(t):
         relay.stop()
 
 
+def test_one_session(t):
+    """The same where the relay has one session of all traces."""
+    place, relay = os.path.join(t.data, 'request'), t.relay()
+    live = t.live('--from', 'beginning', *ASKED, relay.live + '/host/h/p')
+    publisher = peer.publish(t, relay, 'request', 'p', '--linger', '2', domains=('kernel', 'ust'))
+    live.wait_for(lambda one: totals(one.lines()))
+    assert peer.ended(publisher) == 0
+    lines = live.finish(signal.SIGTERM)
+    assert AS_ONE in live.said(), live.said()
+    check_same(totals(lines), recorded(t, place, *ASKED)[-1:], 'one session')
+
+
 def test_stopped(t):
     """A run that is told to stop has both, up to there."""
     place, relay = os.path.join(t.data, 'request'), t.relay()

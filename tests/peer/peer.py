@@ -1682,12 +1682,12 @@ def test_as_now(t):
 
 # ---- another producer: the shared publisher, where it is there ----
 
-def publish(t, relay, trace, session, *args):
+def publish(t, relay, trace, session, *args, domains=('kernel',)):
     tool = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'shared', 'tools',
                         'relay-publish')
     if not os.path.exists(tool):
         raise Skip('no relay-publish')
-    process = subprocess.Popen([tool, os.path.join(t.data, trace, 'kernel'), '--session', session,
+    process = subprocess.Popen([tool, *[os.path.join(t.data, trace, one) for one in domains], '--session', session,
                                 '--hostname', 'h', '--control', '127.0.0.1:%d' % relay.port,
                                 '--wait-viewer'] + list(args),
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

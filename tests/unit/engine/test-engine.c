@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "engine/contract/untrusted.h"
+#include "engine/engine-fixture.h"
 #include "engine/exchange/partial-codec.h"
+#include "engine/stream.h"
+#include "engine/trace.h"
 #include "engine/worker/guard.h"
 #include "suites.h"
 
@@ -279,6 +282,116 @@ START_TEST(states_by_description)
 }
 END_TEST
 
+/* ---- traces that are one ---- */
+
+static const char program[] =
+	"/* CTF 1.8 */\n"
+	"trace { major = 1; minor = 8; byte_order = le;\n"
+	"	packet.header := struct { integer { size = 8; align = 8; } stream_id; }; };\n"
+	"env { domain = \"ust\"; };\nstream { id = 0; };\n"
+	"event { name = \"p:a\"; id = 0; stream_id = 0; fields := struct {\n"
+	"	integer { size = 8; align = 8; } n; }; };\n";
+static const char program_grows[] =
+	"event { name = \"p:b\"; id = 1; stream_id = 0; fields := struct {\n"
+	"	integer { size = 8; align = 8; } n; }; };\n";
+static const char program_breaks[] =
+	"event { name = \"p:c\"; id = 2; stream_id = 9; fields := struct {\n"
+	"	integer { size = 8; align = 8; } n; }; };\n";
+
+static int feed_part(struct engine_fixture *fixture, uint32_t part, const char *text, size_t len)
+{
+	struct err err;
+
+	return trace_part_metadata(fixture->trace, part, text, len, false, &err);
+}
+
+static void check_classes(const struct engine_fixture *fixture, const char *const *names)
+{
+	const struct plan *plan = trace_plan(fixture->trace);
+	uint32_t count = 0;
+
+	for (; names[count]; count++) {
+		ck_assert_uint_lt(count, plan->class_count);
+		ck_assert_str_eq(plan->classes[count]->class->name, names[count]);
+	}
+	ck_assert_uint_eq(plan->class_count, count);
+}
+
+/*
+ * Goal    A part that comes later, or grows, leaves the classes of the others where they are, and
+ *         their packets go on; its own metadata that comes again in any pieces changes nothing.
+ * Method  A kernel's trace with packets before and after; a program's, cut anywhere.
+ */
+START_TEST(parts_come_later_and_again)
+{
+	struct engine_fixture fixture = { 0 };
+	const struct plan *plan;
+	struct stream *stream;
+	uint32_t part;
+	struct err err;
+	size_t cut = (size_t)_i * 40 + 1;
+
+	engine_fixture_init(&fixture);
+	trace_set_live(fixture.trace);
+	trace_expect_parts(fixture.trace);
+	engine_fixture_metadata(&fixture);
+	stream = stream_new(fixture.trace, 0, "a");
+	engine_fixture_packet(&fixture, stream, &(struct made_packet){ .begin = 0, .end = 1000 });
+	part = trace_add_part(fixture.trace);
+	plan = trace_plan(fixture.trace);
+	ck_assert_int_eq(feed_part(&fixture, part, program, 20), 0);
+	ck_assert_ptr_null(trace_part_plan(fixture.trace, part));
+	ck_assert_ptr_nonnull(trace_part_plan(fixture.trace, 0));
+	ck_assert_int_eq(feed_part(&fixture, part, program + 20, strlen(program) - 20), 0);
+	ck_assert_ptr_nonnull(trace_part_plan(fixture.trace, part));
+	engine_fixture_metadata(&fixture);
+	check_classes(&fixture, (const char *[]){ "sched_switch", "p:a", "sched_waking", NULL });
+	plan = trace_plan(fixture.trace);
+	trace_metadata_restart(fixture.trace, part);
+	ck_assert_ptr_eq(trace_plan(fixture.trace), plan);
+	ck_assert_int_eq(feed_part(&fixture, part, program, cut), 0);
+	ck_assert_int_eq(feed_part(&fixture, part, program + cut, strlen(program) - cut), 0);
+	ck_assert(trace_metadata_is_whole(fixture.trace, part, &err));
+	ck_assert_int_eq(feed_part(&fixture, part, program_grows, strlen(program_grows)), 0);
+	check_classes(&fixture,
+		      (const char *[]){ "sched_switch", "p:a", "sched_waking", "p:b", NULL });
+	engine_fixture_packet(&fixture, stream,
+			      &(struct made_packet){ .begin = 1000, .end = 2000, .seq = 1 });
+	trace_finish(fixture.trace, 0);
+	ck_assert_uint_eq(trace_account(fixture.trace)->events, 20);
+	trace_free(fixture.trace);
+	engine_fixture_fini(&fixture);
+}
+END_TEST
+
+/* What of a part cannot be read, or is not what it was, is an error of that part; others go on. */
+START_TEST(parts_fail_alone)
+{
+	struct engine_fixture fixture = { 0 };
+	uint32_t part;
+
+	engine_fixture_init(&fixture);
+	trace_set_live(fixture.trace);
+	trace_expect_parts(fixture.trace);
+	engine_fixture_metadata(&fixture);
+	part = trace_add_part(fixture.trace);
+	ck_assert_int_eq(feed_part(&fixture, part, program, strlen(program)), 0);
+	if (_i == 0) {
+		ck_assert_int_eq(feed_part(&fixture, part, program_breaks, strlen(program_breaks)),
+				 -EINVAL);
+	} else {
+		trace_metadata_restart(fixture.trace, part);
+		ck_assert_int_eq(feed_part(&fixture, part, program, 30), 0);
+		ck_assert_int_eq(feed_part(&fixture, part, program, 30), -EINVAL);
+	}
+	engine_fixture_metadata(&fixture);
+	check_classes(&fixture, (const char *[]){ "sched_switch", "p:a", "sched_waking", NULL });
+	trace_finish(fixture.trace, 0);
+	trace_free(fixture.trace);
+	engine_fixture_fini(&fixture);
+}
+END_TEST
+
 Suite *suite_engine(void)
 {
 	Suite *suite = suite_create("engine");
@@ -288,6 +401,8 @@ Suite *suite_engine(void)
 	tcase_add_test(tcase, refuses_wrong_partials);
 	tcase_add_test(tcase, accepts_by_words);
 	tcase_add_test(tcase, states_by_description);
+	tcase_add_loop_test(tcase, parts_come_later_and_again, 0, 7);
+	tcase_add_loop_test(tcase, parts_fail_alone, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
