@@ -2060,8 +2060,7 @@ def test_beside(t):
                       'p = app:begni; app:end', *more, relay.live + '/host/h/s%d' % number)
         t.replay(relay, folder, '--session', 's%d' % number, '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', '3s')
         domains = ['kernel', 'ust'][:2 - number]
-        live.wait_for(lambda one, domains=domains: len(totals(one.lines())) == len(domains))
-        found = {line['trace']['domain']: line for line in totals(live.finish(signal.SIGTERM))}
+        found = {line['trace']['domain']: line for line in totals(live.finish())}
         assert sorted(found) == domains, found
         for domain, total in found.items():
             lacks = {name: total[name].get('missing') for name in ('cpu', 'ust', 'jobs', 'periods')}
