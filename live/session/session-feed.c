@@ -279,6 +279,15 @@ void session_trace_begin(struct live_trace *trace)
 	session_trace_go_on(trace);
 }
 
+/* Whether so much more of its metadata may be kept until it is bound. */
+static bool may_keep(const struct live_trace *trace, uint64_t len)
+{
+	size_t kept = trace->metadata.count;
+
+	return len <= METADATA_BYTES_MAX - kept &&
+	       account_may_last(session_memory(trace->session), len + kept);
+}
+
 void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len)
 {
 	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
@@ -296,6 +305,11 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	}
 	trace->is_current = false;
 	trace->waits_since = 0;
+	if (!trace->trace && !may_keep(trace, len)) {
+		(void)err_raise(&err, -ENOMEM, "its metadata does not fit into --max-memory");
+		session_trace_fail(trace, &err);
+		return;
+	}
 	if (!trace->trace) {
 		vec_append(&trace->metadata, bytes, len);
 		account_take(session_memory(trace->session), ACCOUNT_METADATA, len);

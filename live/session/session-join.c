@@ -164,6 +164,7 @@ bool session_join_take(struct live_trace *trace)
 	int r;
 
 	assert(!trace->trace && trace->session->join);
+	metadata_stream_count(stream, session_memory(trace->session));
 	r = metadata_stream_feed(stream, trace->metadata.at, trace->metadata.count, &err);
 	trace->is_known = r < 0 || (metadata_stream_end(stream, &err) == 0 &&
 				    metadata_stream_types(stream)->has_trace);

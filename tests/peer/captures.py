@@ -287,10 +287,12 @@ def test_joined(t):
 
 
 def test_joined_others(t):
-    """The same of a trigger on a period and on a call: they are what the report explains.  Once without a history."""
-    for option, trigger, more in (('--period', 'periods.by_name[name="req method=PUT"].time.max > 30ms', ['--history', '10s']),
+    """The same of a trigger on a period and on a call: they are what the report explains.  Also without a history: a
+    period's windows are of both traces as one then, too."""
+    period = 'periods.by_name[name="req method=PUT"].time.max > 30ms'
+    for option, trigger, more in (('--period', period, ['--history', '10s']), ('--period', period, []),
                                   ('--call', 'calls.by_name[name="req PUT"].time.max > 30ms', [])):
-        relay, into = t.relay(), os.path.join(t.scratch, 'captures' + option)
+        relay, into = t.relay(), os.path.join(t.scratch, 'captures%s%d' % (option, len(more)))
         live = t.live('-a', option[2:] + 's', '-i', '1ms', '--from', 'beginning', option,
                       'req = service:request_begin; service:request_end; by id; group method', '--trigger', trigger, '--on-trigger',
                       'capture', *more, '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
