@@ -297,6 +297,12 @@ static void bind_all(struct session_join *join, bool is_over)
 	}
 }
 
+/* Whether its connection is made, or made again: what it has will show. */
+static bool is_on_its_way(const struct session *session)
+{
+	return session->state == SESSION_CONNECTING || session->state == SESSION_AWAY;
+}
+
 /* Whether each session has shown a trace, and the engine has all that were. */
 static bool is_settled(const struct session_join *join)
 {
@@ -304,6 +310,7 @@ static bool is_settled(const struct session_join *join)
 
 	VEC_EACH_OF(&join->sessions, session) {
 		is &= session->traces.count > 0 || session->state == SESSION_ENDED;
+		is &= !is_on_its_way(session);
 		VEC_EACH_OF(&session->traces, trace) {
 			is &= trace->has_failed || trace->is_away ||
 			      (trace->trace && trace->is_current);
@@ -316,6 +323,9 @@ static bool is_settled(const struct session_join *join)
 static bool any_comes(const struct session_join *join)
 {
 	VEC_EACH_OF(&join->sessions, session) {
+		if (is_on_its_way(session)) {
+			return true;
+		}
 		VEC_EACH_OF(&session->traces, trace) {
 			if (!trace->trace && !trace->is_known && !trace->has_failed &&
 			    !trace->is_away) {
