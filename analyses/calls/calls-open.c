@@ -366,6 +366,10 @@ static void finish_call(struct shard *shard, struct calls_trace *trace, struct p
 	bool is_within = on->id == end->thread && on->stack.at[on->stack.count - 1] == call;
 	uint64_t ns = end->ts > call->begin ? end->ts - call->begin : 0;
 
+	if (call->begins == 1u << CALL_ASKED &&
+	    shard_periods(shard)->calls.at[call->asked]->links[0].met) {
+		keys_met_agree(shard_periods(shard)->calls.at[call->asked]->links[0].met);
+	}
 	take_off(trace, call, is_within ? ns : call->within);
 	calls_add(shard, call, end, ordered);
 	calls_free(call);

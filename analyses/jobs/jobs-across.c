@@ -283,6 +283,9 @@ static void end_across(struct shard *shard, struct jobs_trace *trace, const stru
 	if (!open) {
 		return;
 	}
+	if (job->has_keys) {
+		keys_met_agree(job->is->links[0].met);
+	}
 	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, step_items(job, step));
 	differences =
 		counters_between(job->is, jobs_begun_of(open)->counters, &counters, NULL, false);

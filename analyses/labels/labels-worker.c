@@ -35,6 +35,8 @@ bool labels_put_keys(const struct period_side *side, const uint8_t *keys,
 		     const struct period_link *link, const struct fields_event *event,
 		     uint64_t *hash, uint64_t *values)
 {
+	uint64_t plain = 0;
+
 	*hash = link->by_process ? fields_hash_owner(0, event, &side->running) : 0;
 	for (size_t i = 0; i < link->key_count; i++) {
 		struct query_value has;
@@ -43,9 +45,14 @@ bool labels_put_keys(const struct period_side *side, const uint8_t *keys,
 			return false;
 		}
 		*hash = query_value_hash(*hash, &has);
+		plain = link->by_process ? query_value_hash(plain, &has) : 0;
 		if (values) {
 			labels_put_value(values + i * VALUE_WORDS, &has);
 		}
+	}
+	if (link->by_process && link->met) {
+		keys_met_note(link->met, keys == side->before, plain,
+			      fields_owner(event, &side->running));
 	}
 	return true;
 }

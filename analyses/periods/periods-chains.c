@@ -121,6 +121,9 @@ static struct chain *take_chain(struct shard *shard, struct periods_trace *trace
 		shard_trace_row(shard, TOTALS)[UNMATCHED] += step == 1;
 		return NULL;
 	}
+	if (period->links[step - 1].met) {
+		keys_met_agree(period->links[step - 1].met);
+	}
 	if (!period->has_each || period->links[step - 1].by_thread) {
 		unlink_chain(trace, chain);
 		return chain;

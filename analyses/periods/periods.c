@@ -241,6 +241,9 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
 		return;
 	}
+	if (period->links[0].met) {
+		keys_met_agree(period->links[0].met);
+	}
 	was = *open;
 	open->items = (struct items){ 0 };
 	open->counters = NULL;

@@ -521,6 +521,7 @@ int analyze_into(const struct options *options, struct output *output)
 	if (storing_close(options, output) < 0) { /* before a state says that it has them */
 		a.summary.exit = EXIT_FAILED;
 	}
+	joined_say_apart(options);
 	save_checkpoints(&a);
 	a.summary.exit = run_gate(options, a.actions, a.summary.exit);
 	a.summary.wall_ns = now_monotonic_ns() - begin;

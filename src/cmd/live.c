@@ -23,6 +23,7 @@
 #include "run/check-names.h"
 #include "run/joined.h"
 #include "run/run.h"
+#include "run/joined.h"
 #include "run/say.h"
 #include "run/storing.h"
 #include "server/address.h"
@@ -316,6 +317,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 			say("%s", err.text);
 		} else {
 			status = follow(options, &config, screen);
+			joined_say_apart(options);
 		}
 		stats_fini(&stats);
 	}

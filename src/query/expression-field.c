@@ -1,9 +1,12 @@
 /*
  * expression-field: see expression-parser.h.
  */
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "query/expression-parser.h"
 
 int expression_lacks(const struct parser *p, const char *what)
@@ -117,4 +120,29 @@ int expression_field(struct parser *p, const char *what, struct among among,
 		note_renamed(p->is, field, written);
 	}
 	return r;
+}
+
+char *expression_text_global(const struct expression *is)
+{
+	char *text = mem_strdup(is->text);
+	bool any = false;
+
+	for (size_t i = is->event_count - 1; i-- > 0;) {
+		const struct expression_link *link = &is->links[i < EXPRESSION_STEPS_MAX ? i : 0];
+
+		if (i < EXPRESSION_STEPS_MAX && link->met && !link->is_global &&
+		    keys_met_apart(link->met)) {
+			size_t upto = (size_t)(link->at - is->text);
+			char *longer = mem_printf("%.*sglobal %s", (int)upto, text, text + upto);
+
+			free(text);
+			text = longer;
+			any = true;
+		}
+	}
+	if (!any) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }

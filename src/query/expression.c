@@ -179,6 +179,8 @@ static int take_by(struct parser *p)
 	}
 	link = &p->is->links[p->is->event_count - 2];
 	link->has_keys = true;
+	link->at = p->scan.at;
+	link->met = link->met ? link->met : mem_alloc(sizeof(*link->met));
 	link->is_global = scan_take_word(&p->scan, "global", ";");
 	if (!link->is_global || (*p->scan.at && *p->scan.at != ';')) {
 		do {
@@ -631,6 +633,9 @@ void expression_free(struct expression *expression)
 {
 	for (size_t i = 0; expression && i < expression->event_count; i++) {
 		pattern_fini(&expression->events[i]);
+	}
+	for (size_t i = 0; expression && i < EXPRESSION_STEPS_MAX; i++) {
+		free(expression->links[i].met);
 	}
 	if (expression) {
 		pattern_fini(&expression->error);

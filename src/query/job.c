@@ -112,6 +112,8 @@ bool job_key(const struct job_spec *job, size_t at, const struct fields_event *e
 {
 	const struct job_event *of = &job->events[at];
 
+	uint64_t plain = 0;
+
 	*ret = job->by_process ? fields_hash_owner(0, event, &of->running) : 0;
 	for (size_t i = 0; job->has_keys && i < job->is->links[0].key_count; i++) {
 		struct query_value value;
@@ -120,6 +122,11 @@ bool job_key(const struct job_spec *job, size_t at, const struct fields_event *e
 			return false;
 		}
 		*ret = query_value_hash(*ret, &value);
+		plain = query_value_hash(plain, &value);
+	}
+	if (job->by_process) {
+		keys_met_note(job->is->links[0].met, at > 0, plain,
+			      fields_owner(event, &of->running));
 	}
 	return true;
 }

@@ -74,6 +74,7 @@ static int resolve_links(struct period *period, struct err *err)
 
 		period->links[i].by_thread = !link->has_keys || link->has_tid;
 		period->links[i].by_process = !link->is_global;
+		period->links[i].met = link->met;
 		period->links[i].key_count = link->key_count;
 		any_keys |= !period->links[i].by_thread;
 	}
@@ -464,6 +465,29 @@ char *period_set_text(const struct period_set *set, size_t i)
 		model = set->jobs.at[i - calls]->model;
 	}
 	return mem_printf("%s%s%s", model ? MODEL_WORD : "", kind, text);
+}
+
+char *period_set_text_global(const struct period_set *set, size_t i, const char **ret_option,
+			     const char **ret_name)
+{
+	size_t labels = set->labels.sources.count, measures = period_set_measures(set);
+	const struct period *one = NULL;
+	const struct job_spec *job = NULL;
+
+	assert(i < period_set_count(set));
+	*ret_option = *ret_name = "";
+	if (i >= labels + measures) {
+		job = set->jobs.at[i - labels - measures];
+		*ret_option = "job";
+		*ret_name = job->name;
+	} else if (i >= labels) {
+		one = period_set_measure(set, i - labels);
+		*ret_option = one->is_call ? "call" : "period";
+		*ret_name = one->name;
+	}
+	return (job && !job->model) || (one && !one->model)
+		       ? expression_text_global(job ? job->is : one->is)
+		       : NULL;
 }
 
 /* What follows @word; NULL: the text is that of a period, whose name a "=" follows. */

@@ -7,6 +7,7 @@ Goal    - Executions that overlap or recurse are counted, in jobs and in reports
           those that the program itself knows.  Each arrival is as definitions.md (4.13) has it.
         - What kernel/ records is not missing in ust/ beside it, whichever of them is analysed, in one process or
           through files; --strict passes jobs of user space.
+        - Keys that are equal in two processes, and agree in none, are told of.
         - Nothing advises `lttng` for a trace that another tracer wrote.
 
 usage: user_space.py SILLAGE
@@ -196,6 +197,23 @@ def check_misspelled(scratch):
     print('# misspelled names: what was meant')
 
 
+def check_apart(scratch):
+    """Equal keys of two processes never agree: that is said with the command that joins them, and only then."""
+    def trace(name, begun_by, ended_by):
+        bodies = [models.made_event(10 ** 9 + i * MS, (begun_by, ended_by)[i % 2], 11, ('app:begin', 'app:end')[i % 2], i // 2, events=EVENTS)[1]
+                  for i in range(200)]
+        return synthetic.Made(scratch, name, [synthetic.packet(0, 0, 10 ** 9, 2 * 10 ** 9, bodies)], models.made_metadata(EVENTS)).path
+    apart, one = trace('apart', 10, 20), trace('one', 10, 10)
+    for option, text in (('--period', 'x = app:begin; app:end; by id'), ('--period', 'x = app:begin; app:end; by id; then app:begin'),
+                         ('--job', 'x = app:begin; app:end; by id; every 2ms'), ('--call', 'x = app:begin; app:end; by id; group id')):
+        for more in ([], ['-j', '2', '--chunk-size', '4096']):
+            said = synthetic.run('analyze', '-f', 'json', *more, option, text, apart)[2]
+            check("sillage analyze %s '%s' %s" % (option, text.replace('by id', 'by global id'), apart) in said, option, text, said)
+            for quiet, other in ((text, one), (text.replace('by id', 'by global id'), apart), (text.replace('app:begin;', 'app:begin id>1000;'), apart)):
+                check('by global' not in synthetic.run('analyze', '-f', 'json', *more, option, quiet, other)[2], option, quiet, other)
+    print('# keys of two processes: how to join them is said where none agree')
+
+
 def main():
     synthetic.SILLAGE = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix='sillage-user-') as scratch:
@@ -204,6 +222,7 @@ def main():
         check_session(scratch)
         check_tracers(scratch)
         check_misspelled(scratch)
+        check_apart(scratch)
     print('ok user_space')
 
 

@@ -26,6 +26,7 @@
 #include "recorded/recorded.h"
 #include "run/check-names.h"
 #include "run/run.h"
+#include "run/joined.h"
 #include "run/say.h"
 
 /* ---- traces ---- */
@@ -566,6 +567,7 @@ static int report_all(const struct options *options, struct output *output)
 		one = report_source(&reports, &paths, first);
 		status = status == EXIT_DONE ? one : status;
 	}
+	joined_say_apart(options);
 	report_page_end(&reports.page);
 	export_end(reports.perfetto);
 	recorded_paths_fini(&paths);

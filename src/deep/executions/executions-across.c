@@ -192,6 +192,10 @@ static void close_across(struct executions_across *across, uint64_t key,
 	if (open) {
 		struct begun *begun = open->more;
 
+		if (across->job->has_keys) {
+			keys_met_agree(across->job->is->links[0].met);
+		}
+
 		if (is_in_range(across, open)) {
 			executions_named_add(across->named, 1, &event->of, &begun->items);
 		}
