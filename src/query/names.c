@@ -17,36 +17,33 @@ static const char context[] = "context.";
 
 /* ---- events ---- */
 
-/* The event that was probably meant: it contains the word, or few letters differ. */
 static const char *suggest_event(const struct metadata *metadata, const char *event)
 {
 	VEC(const char *) all = { 0 };
-	const char *found = NULL;
+	const char *found;
 
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		*vec_push(&all) = class->name;
-		if (!found && strlen(event) >= 4 && strstr(class->name, event)) {
-			found = class->name;
-		}
 	}
 	*vec_push(&all) = NULL;
-	if (!found) {
-		found = nearest_word(event, all.at, (unsigned int)strlen(event) / 4 + 1);
-	}
+	found = nearest_event(event, all.at);
 	vec_fini(&all);
 	return found;
 }
 
 /* Names of the kernel's events have no colon. */
-static int lacks_event(const struct names *names, const char *event)
+static int lacks_event(struct names *names, const char *event)
 {
 	const char *near = suggest_event(names->metadata, event);
 	const char *call = strncmp(event, "syscall_entry_", 14) == 0  ? event + 14
 			   : strncmp(event, "syscall_exit_", 13) == 0 ? event + 13
 								      : NULL;
+	const struct env_entry *domain = metadata_env(names->metadata, "domain");
+	bool is_program;
 	char *word;
 	int r;
 
+	names->suggests = near != NULL;
 	if (near) {
 		return err_raise(names->err, -ENOENT,
 				 "no event \"%s\" is recorded; did you mean \"%.100s\"?", event,
@@ -64,9 +61,14 @@ static int lacks_event(const struct names *names, const char *event)
 		return err_raise(names->err, -ENOENT, "%s recorded no event \"%s\"",
 				 metadata_other_tracer(names->metadata), event);
 	}
+	is_program = domain && domain->text && strcmp(domain->text, "ust") == 0;
 	word = shell_word(call ? call : event);
-	r = err_raise(names->err, -ENOENT, "no event \"%s\" is recorded: lttng enable-event %s%s%s",
-		      event, strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", word);
+	r = err_raise(names->err, -ENOENT,
+		      "no event \"%s\" is recorded: lttng enable-event %s%s%s%s", event,
+		      strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", word,
+		      is_program && !strchr(event, ':') && !call
+			      ? " (events of programs are written PROVIDER:EVENT)"
+			      : "");
 	free(word);
 	return r;
 }
@@ -297,7 +299,9 @@ static int look_up_grouped(struct names *names, const struct expression *of, siz
 
 	for (size_t i = 0; r < 0 && i < count; i++) {
 		struct err why;
-		struct names one = { names->metadata, names->found, &why };
+		struct names one = { .metadata = names->metadata,
+				     .found = names->found,
+				     .err = &why };
 
 		r = look_up_use(&one, &of->events[i], use);
 		if (r < 0 && (i == 0 || one.found > most)) {
@@ -506,6 +510,7 @@ int names_in_any(const struct metadata *const *traces, size_t count, names_look 
 		 const void *of, struct err *err)
 {
 	unsigned int most = 0;
+	bool suggests = false;
 	int r = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -516,8 +521,10 @@ int names_in_any(const struct metadata *const *traces, size_t count, names_look 
 		if (r == 0) {
 			return 0;
 		}
-		if (i == 0 || names.found > most) {
+		if (i == 0 || names.found > most ||
+		    (names.found == most && names.suggests && !suggests)) {
 			most = names.found;
+			suggests = names.suggests;
 			*err = why;
 		}
 	}

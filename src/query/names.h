@@ -20,6 +20,7 @@ struct metadata;
 struct names {
 	const struct metadata *metadata;
 	unsigned int found; /* names that the trace has, before the first that it lacks */
+	bool suggests;      /* the trace may have the one that it lacks by another name */
 	struct err *err;
 	/* Of traces that are one: each event of a job is looked up in one that has it. */
 	const struct metadata *const *all;
@@ -47,7 +48,7 @@ int names_mixes_job(struct names *names, const struct job_spec *job);
 
 /*
  * The same in several traces: one that has all is enough.  -ENOENT: the error is of the trace that
- * has the most.
+ * has the most, and of those of one that tells what was probably meant.
  */
 typedef int names_look(struct names *names, const void *of);
 /* The same, and that several have it together is enough, too; for names_job(). */

@@ -189,6 +189,10 @@ def check_misspelled(scratch):
                     ['lami', '-q', '-o', os.devnull], ['top']):
         status, _, said = synthetic.run(*command, *words, trace)
         check(status == 1 and (command == ['top'] or 'did you mean "app:begin"?' in said), command, status, said)
+    for command, option, text in (('analyze', '--period', 'x = begin; app:end'), ('analyze', '--call', 'app:begin; end'), ('report', '--job', 'begin; app:end'),
+                                  ('analyze', '--job', 'x = app:begin; ennd')):
+        said = synthetic.run(command, '-q', option, text, trace)[2]
+        check('did you mean "app:%s"?' % ('begin' if ' begin' in ' ' + text else 'end') in said, command, text, said)
     out = synthetic.run('analyze', '-f', 'json', '-q', '-a', 'periods', '--state', os.path.join(scratch, 'state'), *words, '-i', '100ms', trace)[1]
     missing = [json.loads(line)['periods']['missing'] for line in out.splitlines() if json.loads(line)['type'] == 'window']
     same(missing[0], [{'event': 'app:begni', 'near': 'app:begin'}], 'near')

@@ -56,3 +56,29 @@ const char *nearest_word(const char *word, const char *const *words, unsigned in
 	}
 	return found;
 }
+
+#define CONTAINED_MIN 4 /* letters: shorter ones are in many names */
+
+const char *nearest_event(const char *event, const char *const *events)
+{
+	const unsigned int most = (unsigned int)strlen(event) / 4 + 1;
+	const char *found = NULL;
+
+	for (size_t i = 0; events[i]; i++) {
+		const char *behind = strchr(events[i], ':');
+
+		if (behind && strcmp(behind + 1, event) == 0) {
+			return events[i];
+		}
+		if (!found && strlen(event) >= CONTAINED_MIN && strstr(events[i], event)) {
+			found = events[i];
+		}
+	}
+	found = found ? found : nearest_word(event, events, most);
+	for (size_t i = 0; !found && !strchr(event, ':') && events[i]; i++) {
+		const char *behind = strchr(events[i], ':');
+
+		found = behind && distance(event, behind + 1) <= most ? events[i] : NULL;
+	}
+	return found;
+}

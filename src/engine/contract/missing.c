@@ -136,7 +136,7 @@ static const char *nearest(const struct event_names *names, const char *event)
 		for (size_t i = 0; i < names->count; i++) {
 			words[i] = names->at[i];
 		}
-		found = nearest_word(event, words, (unsigned int)strlen(event) / 4 + 1);
+		found = nearest_event(event, words);
 		free(words);
 	}
 	return found ? missing_kept(found, strlen(found)) : NULL;
