@@ -68,14 +68,24 @@ static void make_folders_of(const char *path)
 }
 
 /* @ret_fd: of a file that has no name yet; -1: it has. */
-static FILE *open_file(const char *name, int *ret_fd, struct err *err)
+static FILE *open_file(const char *name, bool is_beside, int *ret_fd, struct err *err)
 {
 	FILE *file = NULL;
 	int fd = whole_open(name);
 
 	*ret_fd = fd;
 	if (fd < 0) { /* a cut one has no header, and is refused */
-		return foreign_writer(name, &file, err) < 0 ? NULL : file;
+		struct err why;
+
+		if (foreign_writer(name, &file, is_beside ? err : &why) < 0 && !is_beside) {
+			(void)err_raise(
+				err, -EIO,
+				"%s; the index belongs in your cache: set XDG_CACHE_HOME to "
+				"a directory where you may write, or --beside keeps it in "
+				"the trace",
+				why.text);
+		}
+		return file;
 	}
 	file = fdopen(fd, "wb");
 	assert(file);
@@ -118,7 +128,7 @@ static int make_index(struct indexing *run, const char *name, const struct analy
 	FILE *file;
 
 	make_folders_of(name);
-	file = open_file(name, &fd, &run->err);
+	file = open_file(name, options->beside, &fd, &run->err);
 	if (!file) {
 		return -EIO;
 	}

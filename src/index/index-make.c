@@ -158,7 +158,10 @@ static int analyze_all_before(struct make *make, const struct recorded_path *pat
 	r = recorded_analyze(path, &run, err);
 	engine_free(run.engine);
 	if (r == 0 && making->stop && *making->stop) {
-		r = err_raise(err, -EINTR, "%s: interrupted: it has no index", path->name);
+		r = err_raise(err, -EINTR,
+			      "%s: interrupted before its index was made: what there was "
+			      "of one stays",
+			      path->name);
 	}
 	return r;
 }

@@ -103,7 +103,7 @@ const struct option options_table[] = {
 	  SIZE(max_memory), GIVEN(has_max_memory) },
 	{ 0, "every", "SIZE", "bytes of the trace between two places to begin from (16M)",
 	  FOR_INDEX, SIZE(index_bytes), GIVEN(has_index_bytes) },
-	{ 0, "beside", NULL, "the index lies in the directory of the trace (in the user's cache)",
+	{ 0, "beside", NULL, "keep the index in the directory of the trace, for all who read it (in your cache)",
 	  FOR_INDEX, FLAG(beside) },
 	{ 0, "duration", "DURATION", "stop after this time, 0: never", FOR_FOLLOW | FOR_RECORD,
 	  DURATION(duration_ns), GROUP("When, and from where") },

@@ -163,6 +163,9 @@ def changed(sillage, path):
         os.unlink(place)
         run(make[:2] + ['--beside'] + make[2:], cache)
         yield 'beside the trace it is used', os.listdir(os.path.join(cache, 'sillage')) == [] and is_used()
+        no_place = os.path.join(stream, 'cache')  # below a file
+        yield 'a cache that cannot be used is told of, and what helps', any(
+            no_place in line and 'XDG_CACHE_HOME' in line and '--beside' in line for line in run(make[:2] + ['-a', 'count'] + make[2:], no_place)[2])
     finally:
         shutil.rmtree(scratch)
 

@@ -153,6 +153,11 @@ def check_session(scratch):
         same([total['cpu']['busy_ns'] is None, total['ust']['processes'] == []], [is_user, not is_user], 'known in', one)
     text = synthetic.run('analyze', '-q', '-a', 'cpu,ust,jobs', '--job', JOB, os.path.join(scratch, 'session'))[1]
     check('not recorded' not in text, text)
+    said = synthetic.run('analyze', '-q', '-a', 'calls', os.path.join(scratch, 'session'))[1]
+    same([said.count('not of this trace, which has no such events: calls'), said.count('\ncalls  calls ')], [1, 1], said)
+    at = synthetic.run('report', '-q', '--at', '@1.05', kernel)[1]
+    check(at.splitlines()[0].endswith('at %s' % at.split()[2]) and 'events/s' not in at and 'state  running' in at, at)
+    same([synthetic.run('report', '--at', wrong, kernel)[0] for wrong in ('noon', '12', '1:2:3:4')][::2], [2, 2], '--at, in a wrong form')
     file = os.path.join(scratch, 'partials')
     same(synthetic.run('map', '-q', '-a', 'cpu,ust,jobs', '--job', JOB, '-o', file, os.path.join(scratch, 'session'))[0], 0, 'map')
     merged = synthetic.run('merge', '-q', '-f', 'json', file)[1]

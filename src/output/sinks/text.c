@@ -356,18 +356,20 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	vec_fini(&columns);
 }
 
+/* A range that is no longer is a point in time (report --at): it has no events per second. */
+#define INSTANT_NS 1
+
 static void put_events(FILE *out, const struct report *report)
 {
 	uint64_t length = report_covered_ns(report);
 	char rate[UNITS_TEXT_MAX];
 
 	if (report->empty > 0) {
-		(void)fprintf(out, "%" PRIu64 " windows without an event", report->empty);
-	} else {
-		(void)fprintf(out, "%s events/s",
-			      units_count(rate, length > 0 ? (uint64_t)((double)report->events *
-									1e9 / (double)length)
-							   : 0));
+		(void)fprintf(out, "  %" PRIu64 " windows without an event", report->empty);
+	} else if (length > INSTANT_NS) {
+		(void)fprintf(out, "  %s events/s",
+			      units_count(rate, (uint64_t)((double)report->events * 1e9 /
+							   (double)length)));
 	}
 }
 
@@ -380,15 +382,19 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_SO_FAR] = "total so far  ",
 	};
 	const struct units_times times = units_times_of(report->begin, report->end);
+	bool is_instant = report_has_time(report) && report->end - report->begin <= INSTANT_NS;
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
 	text_trace_name(out, trace);
-	(void)fprintf(out, "%s  %s", output_normal(output), kinds[report->kind]);
+	(void)fprintf(out, "%s  %s", output_normal(output),
+		      is_instant && report->kind == REPORT_TOTAL ? "at " : kinds[report->kind]);
 	/* People need milliseconds; JSON has all digits. */
 	if (report_has_time(report)) {
-		(void)fprintf(out, "%s .. %s  ", units_time(begin, times, report->begin),
-			      units_time(end, times, report->end));
+		if (!is_instant) {
+			(void)fprintf(out, "%s .. ", units_time(begin, times, report->begin));
+		}
+		(void)fputs(units_time(end, times, report->end), out);
 		put_events(out, report);
 	} else {
 		(void)fputs("no events", out);
@@ -479,11 +485,34 @@ static bool is_any_known(const struct report_table *tables, size_t count)
 	return false;
 }
 
+/* What is of other traces, such as calls of programs of the kernel's: nothing of it is 0. */
+static void put_none(FILE *out, const struct output *output, const struct report *report)
+{
+	const struct analysis *analysis = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *words = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		if (report->tables[i].analysis != analysis) {
+			(void)fprintf(words, "%s%s", analysis ? ", " : "",
+				      report->tables[i].analysis->name);
+		}
+		analysis = report->tables[i].analysis;
+	}
+	(void)fclose(words);
+	if (*text) {
+		text_wrapped(out, "not of this trace, which has no such events:", text,
+			     prose_width(output));
+	}
+	free(text);
+}
+
 static void report_tables(struct output *output, const struct trace_identity *trace,
 			  const struct report *report)
 {
 	const struct analysis *analysis = NULL;
-	bool is_shown = false;
+	bool is_shown = false, is_any_shown = false;
 	FILE *out = output->out;
 
 	put_header(out, output, trace, report);
@@ -498,6 +527,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 
 		if (table->analysis != analysis) {
 			is_shown = is_any_known(table, report->table_count - i);
+			is_any_shown |= is_shown;
 		}
 		if (!is_shown || shown_leaves_out(output, report, table)) {
 			analysis = is_shown ? analysis : table->analysis;
@@ -522,6 +552,9 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
 			text_freq_put(out, output, table, shown_rows(output, report, table));
 		}
+	}
+	if (!is_any_shown && report->missing_count == 0 && report->part_count == 0) {
+		put_none(out, output, report);
 	}
 	(void)fputc('\n', out);
 }
