@@ -23,7 +23,6 @@
 #include "run/check-names.h"
 #include "run/joined.h"
 #include "run/run.h"
-#include "run/joined.h"
 #include "run/say.h"
 #include "run/storing.h"
 #include "server/address.h"

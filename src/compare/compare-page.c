@@ -13,13 +13,14 @@
 #include "compare/compare-html.h"
 #include "compare/compare-output.h"
 
-static void put_page(const struct comparison *comparison, FILE *out)
+static void put_page(const struct comparison *comparison, const char *objectives, FILE *out)
 {
 	struct json json;
 
 	json_begin_object(&json, out, "page");
 	json_u64(&json, "changes", comparison->changes.count);
 	json_text(&json, "nothing", cells_nothing(comparison));
+	json_text(&json, "objectives", objectives);
 	json_open(&json, "sides", '[');
 	for (int i = 0; i < 2; i++) {
 		char *says = cells_side(comparison->side[i]);
@@ -90,12 +91,12 @@ static void put_cells(const struct comparison *comparison, const struct change *
 }
 
 static void put_comparison(const struct comparison *comparison, uint64_t top, bool lists_all,
-			   FILE *lines)
+			   const char *objectives, FILE *lines)
 {
 	size_t count = comparison->changes.count;
 
 	compare_json(comparison, top, lines);
-	put_page(comparison, lines);
+	put_page(comparison, objectives, lines);
 	for (size_t i = 0; i < count && (top == 0 || i < top); i++) {
 		put_cells(comparison, &comparison->changes.at[i], lists_all, lines);
 	}
@@ -109,13 +110,14 @@ static void put_page_of(char *data, size_t len, FILE *out)
 	free(data);
 }
 
-void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out)
+void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all,
+		  const char *objectives, FILE *out)
 {
 	size_t len = 0;
 	char *data = NULL;
 	FILE *lines = open_memstream(&data, &len);
 
-	put_comparison(comparison, top, lists_all, lines);
+	put_comparison(comparison, top, lists_all, objectives, lines);
 	(void)fclose(lines);
 	put_page_of(data, len, out);
 }
@@ -129,7 +131,7 @@ void compare_phases_page(const phase_pairs *pairs, uint64_t top, bool lists_all,
 	VEC_EACH(pairs, pair) {
 		compare_phase_line(pair, lines);
 		if (phase_pair_is_one(pair)) {
-			put_comparison(&pair->comparison, top, lists_all, lines);
+			put_comparison(&pair->comparison, top, lists_all, "", lines);
 		}
 	}
 	(void)fclose(lines);

@@ -3,7 +3,6 @@
  */
 #include "compare/limit.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -96,12 +95,6 @@ static int parse(const char *text, struct limit *ret, struct err *err)
 	size_t len;
 	int r;
 
-	scan_blanks(&scan);
-	if (isdigit((unsigned char)*scan.at)) {
-		return fail(err, text,
-			    "compare has the figures of whole runs; give an objective over windows "
-			    "to --fail of analyze or history, for each of the two");
-	}
 	if (!figure_parse(&scan, &ret->figure) || !op_parse(&scan, &ret->op)) {
 		return -EINVAL;
 	}

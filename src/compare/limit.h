@@ -8,6 +8,8 @@
  *
  *     FIGURE OP [+|-]VALUE[/s]     figures and values as in triggers (trigger/trigger.h)
  *
+ * Objectives over windows are none of them: cmd/compare/objectives.h.
+ *
  * +X% and -X% are relative to A, and of sums to what they are per second.  A value with a sign is
  * the difference of B and A; without a sign it is that of B.  Such a value of a sum has to be per
  * second (/s, .rate) or a share (90%), since two runs have two lengths.  Rows are selected by their

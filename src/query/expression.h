@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "query/keys-met.h"
+#include "query/keys/keys-met.h"
 #include "query/pattern.h"
 
 #define EXPRESSION_EVENTS_MAX  16
@@ -50,7 +50,8 @@ struct expression_link {
 	bool is_global; /* events of any processes belong together: "global" */
 	bool has_tid;   /* $tid is a key */
 	const char *at; /* where the keys are in the text */
-	struct keys_met *met; /* by readers, of keys that are of a process; NULL: there is no "by" */
+	struct keys_met
+		*met; /* by readers, of keys that are of a process; NULL: there is no "by" */
 };
 
 struct expression {
@@ -96,7 +97,7 @@ void expression_free(struct expression *expression); /* NULL is fine */
 /* The text with a name, as a form other than FORM_SPAN; from malloc(). */
 char *expression_text(const struct expression *expression);
 /* The user's text with "global" behind each "by" whose keys were equal in two processes and agreed
- * in none (query/keys-met.h); from malloc().  NULL: there is none. */
+ * in none (query/keys/keys-met.h); from malloc().  NULL: there is none. */
 char *expression_text_global(const struct expression *expression);
 /* What is shown of a field: as it was written, where a trace has another name for it. */
 const char *expression_shown(const struct expression *expression, const char *field);

@@ -46,8 +46,8 @@ struct period_side {
 /* How an event belongs to the one before it. */
 struct period_link {
 	bool by_thread;
-	bool by_process;  /* ids are of a process, where the trace has several */
-	size_t key_count; /* keys other than $tid */
+	bool by_process;      /* ids are of a process, where the trace has several */
+	size_t key_count;     /* keys other than $tid */
 	struct keys_met *met; /* NULL: it has no keys */
 };
 
@@ -114,8 +114,8 @@ size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
 /* Of a text that period_set_text() has the user's own, with "by global", if keys were equal in two
- * processes and none agreed in one (query/keys-met.h); from malloc().  NULL: that did not happen,
- * or the text is a model's.  *ret_option is what it is given with: "period". */
+ * processes and none agreed in one (query/keys/keys-met.h); from malloc().  NULL: that did not
+ * happen, or the text is a model's.  *ret_option is what it is given with: "period". */
 char *period_set_text_global(const struct period_set *set, size_t i, const char **ret_option,
 			     const char **ret_name);
 /* Events of programs and of their kernel are read as one.  What pairs by a thread is of that

@@ -13,7 +13,7 @@ bool joined_live(const struct options *options);
 void joined_find(const struct options *options, const struct recorded_paths *paths,
 		 recorded_ones *ret);
 /* Tells of periods, jobs and calls whose keys were equal in several processes and agreed in none
- * (query/keys-met.h), and the command that joins them.  At the end of a run. */
+ * (query/keys/keys-met.h), and the command that joins them.  At the end of a run. */
 void joined_say_apart(const struct options *options);
 /* Those that are read with the trace of this index; NULL: it is read alone. */
 const struct recorded_paths *joined_with(const recorded_ones *ones, size_t at);

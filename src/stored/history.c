@@ -100,24 +100,10 @@ static void show_total(struct stored_history *h, const struct trace_identity *tr
 
 /* ---- windows ---- */
 
-static uint64_t slot_of(const struct stored_history *h, const struct store_window *window)
-{
-	return h->options->has_interval ? store_window_at(window) / h->options->interval_ns : 0;
-}
-
-/* A row of empty windows that does not fit into a slot (report.h) is shown on its own. */
-static bool is_row(const struct stored_history *h, const struct store_window *window)
-{
-	uint64_t slot = h->options->has_interval ? h->options->interval_ns : UINT64_MAX;
-
-	return window->end - window->begin > window->level &&
-	       window->begin / slot != (window->end - 1) / slot;
-}
-
 static bool are_apart(const struct stored_history *h, const struct store_window *a,
 		      const struct store_window *b)
 {
-	return slot_of(h, a) != slot_of(h, b) || is_row(h, a) || is_row(h, b);
+	return stored_are_apart(a, b, h->options->has_interval ? h->options->interval_ns : 0);
 }
 
 /* A long window of the trace is over. */

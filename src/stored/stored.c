@@ -224,3 +224,26 @@ void stored_say_windows(const struct options *options, struct store_reader *read
 		say_all_short(reader, windows);
 	}
 }
+
+/* ---- windows that are put together ---- */
+
+static uint64_t window_slot(const struct store_window *window, uint64_t interval_ns)
+{
+	return interval_ns > 0 ? store_window_at(window) / interval_ns : 0;
+}
+
+/* A row of empty windows that does not fit into a slot (report.h) is shown on its own. */
+static bool is_row(const struct store_window *window, uint64_t interval_ns)
+{
+	uint64_t slot = interval_ns > 0 ? interval_ns : UINT64_MAX;
+
+	return window->end - window->begin > window->level &&
+	       window->begin / slot != (window->end - 1) / slot;
+}
+
+bool stored_are_apart(const struct store_window *a, const struct store_window *b,
+		      uint64_t interval_ns)
+{
+	return window_slot(a, interval_ns) != window_slot(b, interval_ns) ||
+	       is_row(a, interval_ns) || is_row(b, interval_ns);
+}

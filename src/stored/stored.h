@@ -38,6 +38,11 @@ int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 void stored_cap_span(struct units_span *span);
 /* Whether the range counts back from the newest window. */
 bool stored_counts_back(const struct options *options);
+/* Whether two windows of a trace, one after the other, are of two windows of this length; 0: of
+ * any.
+ */
+bool stored_are_apart(const struct store_window *a, const struct store_window *b,
+		      uint64_t interval_ns);
 /* By how much such a clock is ahead, to the nearest @interval_ns. */
 uint64_t stored_ahead_ns(uint64_t newest, uint64_t of_all, uint64_t interval_ns);
 /* Names a trace whose @newest window is not near that of all. */

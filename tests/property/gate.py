@@ -292,6 +292,49 @@ def check_budgets(sillage, data, folder):
         yield 'an objective of a row that is not there passes'
 
 
+def check_compared(sillage, data, folder):
+    """An objective of `compare`: each side has the budget that `analyze` has of it, be it a trace or a store; B decides."""
+    good, bad = (os.path.join(data, name) for name in ('timer-jobs', 'timer-jobs-timerfd'))
+    words, budgets = ['-i', '3ms', '-a', 'jobs', '--job', 'x = sched_in; sched_out; deadline 3ms'], {}
+    what = '%.9g%% of windows: jobs.jobs[name=x].duration.p99 < 500us'
+    sides = {}
+    for name, trace in (('good', good), ('bad', bad)):
+        sides[name] = trace, os.path.join(folder, 'objective-%s.db' % name)
+        said = run(sillage, *words, '--store', sides[name][1], '--fail', what % 50, '--tap', '-', trace)[1]
+        budgets[name] = [tuple(map(int, found)) for found in re.findall(r'held in (\d+) of (\d+) windows', said)]
+    shares = {name: 100 * held / all for name, ((held, all),) in budgets.items()}
+    better, worse = sorted(shares, key=shares.get, reverse=True)
+    between = round((shares[better] + shares[worse]) / 2, 6)
+    if shares[better] - shares[worse] < 0.01:
+        yield 'objectives of two: nothing to test: %r' % shares
+    for a, b in ((better, worse), (worse, better)):
+        for kinds in ((0, 0), (1, 1), (0, 1)):
+            args = ['compare', '--strict', '--fail', what % between, '-i', '3ms', '-a', 'jobs', *(words[4:] if 0 in kinds else []),
+                    sides[a][kinds[0]], sides[b][kinds[1]]]
+            done = subprocess.run([sillage, *args, '-f', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            lines = [line for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'compare-objective']
+            found = [(line['side'], line['met'], (line['budget']['windows'] - line['budget']['bad'], line['budget']['windows'])) for line in lines]
+            if found != [('a', a == better, budgets[a][0]), ('b', b == better, budgets[b][0])] or done.returncode != (0 if b == better else 3):
+                yield '%s: %d, %r, not %r' % (args, done.returncode, found, budgets)
+            text, table, page = (subprocess.run([sillage, *args, *form], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
+                                 for form in ((), ('-f', 'csv', '--table', 'compare-objective'), ('-f', 'html')))
+            if text.count('\nOBJECTIVE  ' + what % between) != 1 or len(re.findall('\n  [AB]  (?:met|missed) +held in ', text)) != 2:
+                yield '%s: %s' % (args, text[-500:])
+            if len(table.splitlines()) != 3 or 'budget.left' not in table or 'OBJECTIVE  ' + what % between not in page.replace('\\u003c', '<'):
+                yield '%s: as a table %r, or a page' % (args, table)
+    status = run_compare(sillage, '--strict', '--fail', '9% of windows: jobs.jobs[name=none].duration.p99 < 1s', *words, good, bad)
+    if status != 4:
+        yield 'an objective of a row that neither side has: %d' % status
+    for wrong, more in (('9% of windows: cpu.bsy > 1', ()), ('9% of windows: cpu.busy > baseline', ()), ('9% of windows: cpu.busy > 1%', ('--phases',)),
+                        ('9% of windows: phase.change > 1', ())):
+        if run_compare(sillage, '--fail', wrong, *more, good, bad) != 2:
+            yield 'compare takes %s %s' % (wrong, more)
+
+
+def run_compare(sillage, *words):
+    return subprocess.run([sillage, 'compare', *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
 def check_history(sillage, data, folder):
     """A store is judged as the trace was whose windows it has: by statuses, and by what is said at the end."""
     trace, store, says = os.path.join(data, 'timer-jobs'), os.path.join(folder, 'judged.db'), re.compile('^sillage: .*(?:held|evaluated).*$', re.M)
@@ -362,7 +405,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
         wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows,
-                                check_budgets, check_shares, check_history)
+                                check_budgets, check_compared, check_shares, check_history)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -146,6 +146,12 @@ class Options:
         self.run('--fail', 'count.events > %+.3f%%' % (bound - 0.01), status=3)
         self.run('--fail', 'count.events > %+.3f%%' % (bound + 0.01))
 
+    def check_interval(self):
+        """Of windows only an objective is; JSON has none (tests/property/gate.py has the verdicts)."""
+        check('--interval has no effect' in self.run('-i', '20ms', status=2).err, '-i')
+        found = self.run('-i', '20ms', '--fail', '1% of windows: cpu.busy < 1%', status=2)
+        check('JSON has totals only' in found.err and found.err.count('\n') == 1 and not found.out, '-i', found.err)
+
     def check_strict(self):
         """The trace has losses."""
         check('events discarded' in self.run('--strict', status=4).err, '--strict')

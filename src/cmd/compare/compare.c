@@ -28,12 +28,26 @@ struct comparing {
 	const struct analysis *matched[ANALYSES_MAX];
 	compared_phases phases[2];
 	phase_pairs pairs;
-	VEC(struct limit *) limits;
+	VEC(struct limit *) limits; /* NULL: --fail says an objective */
+	struct objectives *objectives;
 	struct gate *gate; /* NULL: there is none */
 	struct err err;
 };
 
 /* ---- the gate ---- */
+
+static int add_objective(struct comparing *c, size_t number)
+{
+	const char *text = c->options->fails.at[number];
+
+	if (c->options->phases) {
+		return err_raise(&c->err, -EINVAL,
+				 "--fail \"%s\": an objective is over all windows of a run: not "
+				 "with --phases",
+				 text);
+	}
+	return objectives_add(c->objectives, text, number, c->options->interval_ns, &c->err);
+}
 
 static int parse_limits(struct comparing *c)
 {
@@ -42,14 +56,20 @@ static int parse_limits(struct comparing *c)
 	if (options->fails.count > 0 || options->strict) {
 		c->gate = gate_new(options->strict);
 	}
+	c->objectives = objectives_new();
 	for (size_t i = 0; i < options->fails.count; i++) {
-		struct limit *limit = limit_new(options->fails.at[i], &c->err);
+		bool is_objective = objectives_is_one(options->fails.at[i]);
+		struct limit *limit =
+			is_objective ? NULL : limit_new(options->fails.at[i], &c->err);
 
-		if (!limit) {
+		if (is_objective && add_objective(c, i) < 0) {
+			return -EINVAL;
+		}
+		if (!limit && !is_objective) {
 			return -EINVAL;
 		}
 		*vec_push(&c->limits) = limit;
-		if (limit_check_per(limit, options->display.per, &c->err) < 0) {
+		if (limit && limit_check_per(limit, options->display.per, &c->err) < 0) {
 			return -EINVAL;
 		}
 		gate_add(c->gate, options->fails.at[i], true);
@@ -197,7 +217,7 @@ static int check_limits(struct comparing *c)
 	assert(c->limits.count == 0 || c->gate);
 	for (size_t i = 0; i < c->limits.count; i++) {
 		struct err why;
-		int r = check_limit(c, i, &why);
+		int r = c->limits.at[i] ? check_limit(c, i, &why) : 0;
 
 		if (r < 0) {
 			gate_skip(c->gate, i, why.text);
@@ -207,6 +227,9 @@ static int check_limits(struct comparing *c)
 			    why.text);
 		}
 		status = r == -ENOENT ? EXIT_FAILED : status;
+	}
+	if (c->gate) {
+		objectives_check(c->objectives, c->gate);
 	}
 	if (c->gate && c->options->strict) {
 		look_at_sides(c);
@@ -228,11 +251,20 @@ static void print(const struct comparing *c)
 
 	assert(c->side[0] && c->side[1]);
 	if (is_page(c->options)) {
-		compare_page(&c->comparison, output->top, lists_all, output->out);
+		char *objectives = NULL;
+		size_t len;
+		FILE *lines = open_memstream(&objectives, &len);
+
+		objectives_text(c->objectives, lines);
+		(void)fclose(lines);
+		compare_page(&c->comparison, output->top, lists_all, objectives, output->out);
+		free(objectives);
 	} else if (strcmp(c->options->format, "json") == 0) {
 		compare_json(&c->comparison, output->top, output->out);
+		objectives_json(c->objectives, output->out);
 	} else {
 		compare_text(&c->comparison, output->top, lists_all, output->out);
+		objectives_text(c->objectives, output->out);
 	}
 }
 
@@ -254,10 +286,13 @@ static int read_sides(struct comparing *c)
 {
 	for (int i = 0; i < 2; i++) {
 		const char *arg = c->options->args[i];
-		int r = c->options->phases
-				? side_read_phases(c->options, arg, c->matched, &c->phases[i],
-						   &c->err)
-				: side_read(c->options, arg, c->list, &c->side[i], &c->err);
+		const struct side_objectives objectives = {
+			objectives_any(c->objectives) ? c->objectives : NULL, i
+		};
+		int r = c->options->phases ? side_read_phases(c->options, arg, c->matched,
+							      &c->phases[i], &c->err)
+					   : side_read(c->options, arg, c->list, &objectives,
+						       &c->side[i], &c->err);
 
 		if (r < 0) {
 			return r;
@@ -275,6 +310,7 @@ static void comparing_fini(struct comparing *c)
 		profile_free(c->side[i]);
 		compared_phases_fini(&c->phases[i]);
 	}
+	objectives_free(c->objectives);
 	gate_free(c->gate);
 }
 
@@ -323,6 +359,16 @@ static bool has_side(const struct options *options, enum side_kind kind)
 	return side_kind(options->args[0]) == kind || side_kind(options->args[1]) == kind;
 }
 
+static bool has_objective(const struct options *options)
+{
+	for (size_t i = 0; i < options->fails.count; i++) {
+		if (objectives_is_one(options->fails.at[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* An option that has no effect is a mistake that nobody would see. */
 static int check_sides(const struct options *options, struct err *err)
 {
@@ -331,6 +377,19 @@ static int check_sides(const struct options *options, struct err *err)
 	if (options->args[2]) {
 		return err_raise(err, -EINVAL, "compare: two runs are compared, and %s is one more",
 				 options->args[2]);
+	}
+	if (options->has_interval && !has_objective(options)) {
+		return err_raise(err, -EINVAL,
+				 "--interval has no effect: only an objective (--fail \"99%% of "
+				 "windows: ...\") is about windows");
+	}
+	for (int i = 0; i < 2; i++) {
+		if (has_objective(options) && side_kind(options->args[i]) == SIDE_JSON) {
+			return err_raise(err, -EINVAL,
+					 "%s: an objective is over windows, and JSON has totals "
+					 "only: give the trace or a store of the run",
+					 options->args[i]);
+		}
 	}
 	if (options->phases && options->per_host) {
 		return err_raise(err, -EINVAL, "--phases has no effect with --per host");

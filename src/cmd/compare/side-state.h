@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cmd/compare/side.h"
+#include "output/sink.h"
 #include "recorded/recorded.h"
 #include "store/reader.h"
 
@@ -11,6 +12,10 @@ struct compared_side {
 	struct options options; /* with the side's own range */
 	const struct analysis *const *list;
 	struct profile *profile;
+	struct objectives *objectives;    /* that take windows; NULL: none do */
+	int at;                           /* 0: it is A, 1: B */
+	const struct recorded_path *path; /* of a trace that is being read, and: */
+	struct trace_identity identity;
 	const char *name;                /* of what is being read */
 	struct recorded_session session; /* the same */
 	uint64_t slice_ns; /* of a store: windows that fit into it come first; 0: any */

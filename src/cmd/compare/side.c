@@ -41,6 +41,9 @@ static void on_report(void *user, const struct report *report)
 {
 	struct compared_side *side = user;
 
+	if (report->kind == REPORT_WINDOW && side->objectives) {
+		objectives_take(side->objectives, side->at, &side->identity, report);
+	}
 	if (report->kind == REPORT_TOTAL) {
 		profile_add_span(side->profile, report->begin, report->end);
 		add_report(side, report);
@@ -58,6 +61,9 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
+	struct compared_side *side = user;
+
+	run_identify(&side->identity, trace_plan(trace)->metadata, side->path);
 	return 0;
 }
 
@@ -71,16 +77,39 @@ static bool is_asked(const struct compared_side *side, const struct analysis *an
 						      : true;
 }
 
+/* What is compared, and what objectives are about. */
+static void side_wanted(const struct compared_side *side, const struct analysis *ret[ANALYSES_MAX])
+{
+	size_t i = 0;
+
+	for (; side->list[i]; i++) {
+		ret[i] = side->list[i];
+	}
+	ret[i] = NULL;
+	if (side->objectives) {
+		objectives_add_analyses(side->objectives, ret);
+	}
+}
+
+static bool wants_containers(const struct compared_side *side)
+{
+	return side->options.display.per == PER_CONTAINER ||
+	       (side->objectives && objectives_use_containers(side->objectives));
+}
+
 /* -EINVAL: there is nothing to measure. */
 static int fill_config(const struct compared_side *side, struct engine_config *ret)
 {
 	const struct options *options = &side->options;
+	const struct analysis *list[ANALYSES_MAX];
 	size_t count = 0;
 
 	assert(side->list[0]);
+	side_wanted(side, list);
 	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
 				       .shown_interval_ns = options->interval_ns,
-				       .wants_containers = options->display.per == PER_CONTAINER,
+				       .wants_windows = side->objectives != NULL,
+				       .wants_containers = wants_containers(side),
 				       .is_usual = !options->has_analyses,
 				       .selection = &options->selection,
 				       .periods = &options->periods,
@@ -89,9 +118,9 @@ static int fill_config(const struct compared_side *side, struct engine_config *r
 				       .max_memory = options->max_memory,
 				       .on_report = on_report,
 				       .on_warning = on_warning };
-	for (size_t i = 0; side->list[i]; i++) {
-		if (is_asked(side, side->list[i])) {
-			ret->analyses[count++] = side->list[i];
+	for (size_t i = 0; list[i]; i++) {
+		if (is_asked(side, list[i])) {
+			ret->analyses[count++] = list[i];
 		}
 	}
 	return count > 0 ? 0
@@ -109,6 +138,7 @@ static int analyze_one(struct compared_side *side, const struct recorded_path *p
 
 	assert(path->name);
 	side->name = path->name;
+	side->path = path;
 	r = fill_config(side, &config);
 	r = r < 0 ? r
 		  : run_range(&side->options, path, &config.range_begin, &config.range_end,
@@ -139,6 +169,7 @@ int side_add_traces(struct compared_side *side, const struct recorded_paths *pat
 		r = analyze_one(side, &paths->at.at[i]);
 	}
 	recorded_session_fini(&side->session);
+	output_trace_fini(&side->identity);
 	return r;
 }
 
@@ -170,7 +201,10 @@ int side_store_range(const struct compared_side *side, struct store_reader *read
 static int find_windows(struct compared_side *side, struct store_reader *reader,
 			struct store_windows *ret)
 {
-	uint64_t begin = 0, end = 0, interval = side->slice_ns > 0 ? side->slice_ns : UINT64_MAX;
+	uint64_t begin = 0, end = 0;
+	uint64_t interval = side->slice_ns > 0 ? side->slice_ns
+			    : side->objectives ? side->options.interval_ns
+					       : UINT64_MAX;
 	bool *wanted = stored_wanted(&side->options, reader);
 	int r = side_store_range(side, reader, &begin, &end);
 
@@ -181,45 +215,75 @@ static int find_windows(struct compared_side *side, struct store_reader *reader,
 	return r;
 }
 
+/* The windows of one time, which objectives see as one. */
+static void end_together(struct compared_side *side, struct store_reader *reader,
+			 struct rollup *window, uint32_t trace)
+{
+	const struct report *report = window ? rollup_take(window) : NULL;
+	size_t count;
+
+	if (report) {
+		objectives_take(side->objectives, side->at,
+				&store_reader_traces(reader, &count)[trace].identity, report);
+	}
+}
+
 /* Windows come by trace. */
 static int add_windows(struct compared_side *side, struct store_reader *reader,
 		       const struct store_windows *windows)
 {
 	struct rollup *total = rollup_new(1, 0, &side->options.selection, false);
+	struct rollup *together = NULL;
 	struct account account;
 	struct report report;
 	int r = 0;
 
 	account_init(&account, side->options.max_memory, 0, false);
 	rollup_bound(total, &account);
+	if (side->objectives) {
+		together = rollup_new(side->options.interval_ns, 0, &side->options.selection,
+				      wants_containers(side));
+		rollup_bound(together, &account);
+	}
 
 	assert(windows->at.count > 0);
 	for (size_t i = 0; r == 0 && i < windows->at.count && !run_stop; i++) {
 		const struct store_window *window = &windows->at.at[i];
+		bool is_last;
 
 		r = store_reader_read(reader, window, &report, side->err);
 		if (r < 0) {
 			break;
 		}
+		if (together) {
+			rollup_add(together, &report, 0);
+		}
 		rollup_add(total, &report, 0);
 		profile_add_span(side->profile, report.begin, report.end);
-		if (i + 1 == windows->at.count || windows->at.at[i + 1].trace != window->trace) {
+		is_last =
+			i + 1 == windows->at.count || windows->at.at[i + 1].trace != window->trace;
+		if (is_last || stored_are_apart(window, window + 1, side->options.interval_ns)) {
+			end_together(side, reader, together, window->trace);
+		}
+		if (is_last) {
 			add_report(side, rollup_take(total));
 		}
 	}
 	rollup_free(total);
+	rollup_free(together);
 	return r;
 }
 
 int side_add_store(struct compared_side *side, const char *url)
 {
 	struct store_windows windows = { 0 };
+	const struct analysis *list[ANALYSES_MAX];
 	struct store_reader *reader = NULL;
 	int r = store_reader_open(url, &run_stop, &reader, side->err);
 
 	if (r == 0) {
-		store_reader_want(reader, side->list, &side->options.selection,
-				  side->options.display.per == PER_CONTAINER);
+		side_wanted(side, list);
+		store_reader_want(reader, list, &side->options.selection, wants_containers(side));
 		side->name = store_reader_name(reader);
 		r = find_windows(side, reader, &windows);
 	}
@@ -319,6 +383,7 @@ static int read_any(struct compared_side *side, const char *name)
 	if (kind == SIDE_STORE) {
 		return side_add_store(side, name);
 	}
+	assert(kind != SIDE_JSON || !side->objectives);
 	if (kind == SIDE_JSON) {
 		return has_range
 			       ? err_raise(side->err, -EINVAL,
@@ -332,11 +397,14 @@ static int read_any(struct compared_side *side, const char *name)
 }
 
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
-	      struct profile **ret, struct err *err)
+	      const struct side_objectives *objectives, struct profile **ret, struct err *err)
 {
-	struct compared_side side = {
-		.options = *options, .list = list, .profile = profile_new(arg), .err = err
-	};
+	struct compared_side side = { .options = *options,
+				      .list = list,
+				      .objectives = objectives->take,
+				      .at = objectives->side,
+				      .profile = profile_new(arg),
+				      .err = err };
 	char *name = mem_strdup(arg);
 	int r;
 

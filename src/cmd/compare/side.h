@@ -9,12 +9,18 @@
  */
 #pragma once
 
+#include "cmd/compare/objectives.h"
 #include "compare/profile.h"
 #include "options/options.h"
 
+/* What takes the windows of a side, whose number it is. */
+struct side_objectives {
+	struct objectives *take; /* NULL: nothing does */
+	int side;
+};
 /* @list: the analyses that are compared; ends with NULL.  -EINVAL: it is used wrongly. */
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
-	      struct profile **ret, struct err *err);
+	      const struct side_objectives *objectives, struct profile **ret, struct err *err);
 /*
  * The same, phase by phase, each with its figures: of a trace the phases of `overview`, of a store
  * those that live or analyze found (--phases), of JSON those in its lines, with the windows

@@ -25,8 +25,8 @@
 #include "query/job.h"
 #include "recorded/recorded.h"
 #include "run/check-names.h"
-#include "run/run.h"
 #include "run/joined.h"
+#include "run/run.h"
 #include "run/say.h"
 
 /* ---- traces ---- */

@@ -473,7 +473,7 @@ static void put_trigger_hosts(struct json *json, const struct trigger_event *eve
 	json_close(json, ']');
 }
 
-static void put_budget_left(struct json *json, const struct trigger_budget *budget)
+void json_budget(struct json *json, const struct trigger_budget *budget)
 {
 	json_open(json, "budget", '{');
 	json_real(json, "objective", budget->objective);
@@ -499,7 +499,7 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	json_moment(&json, "end", event->end);
 	put_trigger_values(&json, event);
 	if (event->budget.objective > 0) {
-		put_budget_left(&json, &event->budget);
+		json_budget(&json, &event->budget);
 	}
 	put_trigger_hosts(&json, event);
 	json_end_object(&json);
@@ -521,7 +521,7 @@ static void budget_line(struct output *output, const struct trace_identity *trac
 	json_text(&json, "when", event->text);
 	json_moment(&json, "begin", event->begin);
 	json_moment(&json, "end", event->end);
-	put_budget_left(&json, &event->budget);
+	json_budget(&json, &event->budget);
 	json_end_object(&json);
 }
 

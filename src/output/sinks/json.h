@@ -19,6 +19,10 @@ extern const struct sink sink_json;
 
 /* The line of a trigger. */
 void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event);
+struct json;
+struct trigger_budget;
+/* A member "budget": what is left of that of an objective. */
+void json_budget(struct json *json, const struct trigger_budget *budget);
 /* The line of a capture that was made, or that failed. */
 void json_phase(FILE *out, const struct trace_identity *trace, const struct phase_record *phase);
 void json_capture(FILE *out, const struct capture_result *capture);

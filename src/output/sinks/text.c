@@ -486,7 +486,7 @@ static bool is_any_known(const struct report_table *tables, size_t count)
 }
 
 /* What is of other traces, such as calls of programs of the kernel's: nothing of it is 0. */
-static void put_none(FILE *out, const struct output *output, const struct report *report)
+static void put_nothing_of(FILE *out, const struct output *output, const struct report *report)
 {
 	const struct analysis *analysis = NULL;
 	char *text = NULL;
@@ -554,7 +554,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		}
 	}
 	if (!is_any_shown && report->missing_count == 0 && report->part_count == 0) {
-		put_none(out, output, report);
+		put_nothing_of(out, output, report);
 	}
 	(void)fputc('\n', out);
 }

@@ -13,8 +13,6 @@
 static const struct {
 	const char *text, *why;
 } wrong[] = {
-	{ "99.9% of windows: sched.wake.p99 < 20ms",
-	  "give an objective over windows to --fail of" },
 	{ "cpu.busy", "expected >, >=, < or <=" },
 	{ "cpu.busy > 3", "expected a change with its sign" },
 	{ "cpu.busy > 3ms", "give it per second" },

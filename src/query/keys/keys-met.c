@@ -1,7 +1,7 @@
 /*
  * keys-met: see keys-met.h.
  */
-#include "query/keys-met.h"
+#include "query/keys/keys-met.h"
 
 #include "base/hash.h"
 
@@ -21,8 +21,9 @@ void keys_met_note(struct keys_met *met, unsigned int side, uint64_t keys, int64
 	_Atomic uint64_t *slot = &met->sides[side & 1][mixed % KEYS_MET_SLOTS];
 
 	had = atomic_load_explicit(slot, memory_order_relaxed);
-	while (value > had && !atomic_compare_exchange_weak_explicit(
-				      slot, &had, value, memory_order_relaxed, memory_order_relaxed)) {
+	while (value > had &&
+	       !atomic_compare_exchange_weak_explicit(slot, &had, value, memory_order_relaxed,
+						      memory_order_relaxed)) {
 	}
 }
 
