@@ -23,6 +23,7 @@
 #include "live/metrics/metrics.h"
 #include "live/session/turn.h"
 #include "live/web/web.h"
+#include "query/period.h"
 #include "rollup/rollup.h"
 #include "server/access.h"
 #include "server/repeat.h"
@@ -504,6 +505,7 @@ static void set_owner(struct loop *loop)
 		.from_ns = config->from_ns,
 		.checkpoint_file = config->checkpoint_file,
 		.wants_phases = config->wants_phases,
+		.has_calls = config->engine.periods && config->engine.periods->calls.count > 0,
 		.grace_ns = config->grace_ns,
 		.lag_limit_ns = config->lag_limit_ns,
 		.on_attach = on_attach,

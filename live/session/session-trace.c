@@ -507,7 +507,8 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 
 	begin_trace(trace);
 	if (session->owner.wants_phases && !trace->phases) {
-		trace->phases = phases_new(session->owner.checkpoint_file);
+		trace->phases =
+			phases_new(session->owner.checkpoint_file, session->owner.has_calls);
 	}
 	if (!session->owner.checkpoint_file) {
 		return;

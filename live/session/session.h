@@ -69,7 +69,7 @@ struct session_owner {
 	bool from_beginning;
 	uint64_t from_ns; /* packets that end before this time are not fetched; 0: all are */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */
-	bool wants_phases;
+	bool wants_phases, has_calls; /* calls were asked for: they are series of phases */
 	uint64_t grace_ns;
 	uint64_t lag_limit_ns; /* 0: never skip */
 	void (*on_attach)(void *user, const struct trace_identity *trace, bool is_attach,

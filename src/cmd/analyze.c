@@ -315,7 +315,8 @@ static int analyze_one(struct analyze *a, struct engine_config *config, size_t n
 					       config->selection, config->wants_places);
 		}
 		a->phases = run_wants_phases(a->options, a->actions)
-				    ? phases_new(a->checkpoint_file)
+				    ? phases_new(a->checkpoint_file,
+						 a->options->periods.calls.count > 0)
 				    : NULL;
 		run.range_end = config->range_end;
 		/* Of what is wrong in the metadata no more is known yet. */

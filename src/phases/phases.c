@@ -28,8 +28,8 @@ struct phases {
 	/* ns: of the slices held and the one before, by their number. */
 	uint64_t ends[PHASES_ENDS];
 	VEC(struct phases_cut) cuts;
-	bool goes_on; /* as in phases_new() */
-	bool is_over; /* no window follows */
+	bool goes_on, has_calls; /* as in phases_new() */
+	bool is_over;            /* no window follows */
 	bool has_cpus;
 	uint64_t number;     /* of the phase that goes on; 0: no window came */
 	uint64_t first;      /* its first slice */
@@ -63,12 +63,13 @@ const struct analysis analysis_phase = {
 	},
 };
 
-struct phases *phases_new(bool goes_on)
+struct phases *phases_new(bool goes_on, bool has_calls)
 {
 	struct phases *phases = mem_alloc(sizeof(*phases));
 
 	phases->goes_on = goes_on;
-	phases->running = running_new();
+	phases->has_calls = has_calls;
+	phases->running = running_new(has_calls);
 	return phases;
 }
 
@@ -197,7 +198,7 @@ static void break_off(struct phases *phases, uint64_t begin)
 		add_record(phases, rolling_count(slices_seen(phases)), false);
 	}
 	running_free(phases->running);
-	phases->running = running_new();
+	phases->running = running_new(phases->has_calls);
 	phases->cuts.count = 0;
 	phases->first = 0;
 	free_mean(&phases->change);
@@ -481,10 +482,10 @@ struct phases *phases_restore(struct phases *phases, struct codec *codec)
 	}
 	phases_codec(phases, codec);
 	if (codec->is_wrong || codec->left > 0) {
-		bool goes_on = phases->goes_on;
+		bool goes_on = phases->goes_on, has_calls = phases->has_calls;
 
 		phases_free(phases);
-		return phases_new(goes_on);
+		return phases_new(goes_on, has_calls);
 	}
 	return phases;
 }

@@ -60,8 +60,9 @@ struct phase_record {
 	double before;
 };
 
-/* @goes_on: a state is kept, so that other windows may follow the total. */
-struct phases *phases_new(bool goes_on);
+/* @goes_on: a state is kept, so that other windows may follow the total.  @has_calls: calls were
+ * asked for, and are series, too. */
+struct phases *phases_new(bool goes_on, bool has_calls);
 void phases_free(struct phases *phases); /* NULL is fine */
 
 /* Takes a window, or the total, which ends the run. */

@@ -16,16 +16,18 @@ typedef VEC(struct running_series) running_list;
 struct running {
 	struct rolling *rolling;
 	struct groups *groups;
+	bool has_calls;      /* as in running_new() */
 	uint64_t first;      /* slice of the phase that goes on */
 	running_list series; /* of all slices */
 	running_list beside; /* of those held; the others are first */
 	VEC(double) values;  /* [beside][slices held], divided */
 };
 
-struct running *running_new(void)
+struct running *running_new(bool has_calls)
 {
 	struct running *running = mem_alloc(sizeof(*running));
 
+	running->has_calls = has_calls;
 	running->rolling = rolling_new(ROLLING_SLICES);
 	running->groups = groups_new(ROLLING_SLICES);
 	return running;
@@ -190,8 +192,8 @@ void running_report(struct running *running, const struct report *report, bool h
 	VEC_EACH(&running->series, series) {
 		series->value = series->holds ? series->value : 0;
 	}
-	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, false,
-		    take_value, &taking);
+	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S,
+		    running->has_calls, take_value, &taking);
 	groups_report(running->groups, slices_so_far(running), report);
 	push_slice(running, old_series);
 	find_beside(running);

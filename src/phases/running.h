@@ -32,7 +32,8 @@ struct running_series {
 	bool holds;   /* a window that lacks it has the value before; one that is new has no past */
 };
 
-struct running *running_new(void);
+/* @has_calls: as in series_each(). */
+struct running *running_new(bool has_calls);
 void running_free(struct running *running); /* NULL is fine */
 
 /* Takes a window, and finds the parts. */

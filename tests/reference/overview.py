@@ -199,6 +199,13 @@ def check_calls(sillage, trace):
         ours, theirs = (dict(series['%s: x %s' % (analysis, figure)], name='') for analysis in ('calls', 'periods'))
         if ours != theirs:
             raise SystemExit('not ok %s: series of calls: %s' % (trace, figure))
+    found = {}
+    for analysis, option in (('calls', '--call'), ('periods', '--period')):  # of a run that goes on, too
+        lines = run(sillage, 'analyze', '-q', '-f', 'json', '-i', '20ms', '--phases', option, 'x' + events, trace).splitlines()
+        found[analysis] = [[mean for mean in line['means'] if mean['series'] in (analysis + ': x ended', analysis + ': x time')] for line in map(json.loads, lines)
+                           if line['type'] == 'phase']
+    if not any(found['calls']) or json.dumps(found['calls']).replace('calls: ', 'periods: ') != json.dumps(found['periods']):
+        raise SystemExit('not ok %s: series of calls in phases: %r' % (trace, found))
 
 
 def main():

@@ -82,7 +82,9 @@ static int find_in_traces(struct compared_side *side, const struct recorded_path
 	recorded_beside(paths, 0, TREE_HOSTS_MAX, &groups);
 	for (size_t i = 0; r == 0 && i < groups.count; i++) {
 		const char *name = groups.at[i].at.at[0].name;
-		struct overview_config config = { .slices = options.slices, .p = -1 };
+		struct overview_config config = { .slices = options.slices,
+						  .has_calls = options.periods.calls.count > 0,
+						  .p = -1 };
 		struct phase_source source = { .trace = mem_strdup(name) };
 		struct overview *overview = NULL;
 

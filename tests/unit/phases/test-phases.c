@@ -67,7 +67,7 @@ static size_t add(struct phases *phases, uint64_t *at, size_t count, unsigned in
 /* The phase that goes on is told to who keeps phases: when it begins, and from time to time. */
 START_TEST(tells_what_goes_on_to_keep)
 {
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	uint64_t at = 0;
 
 	for (unsigned int i = 0; i < 3 * PHASES_KEEP; i++) {
@@ -102,7 +102,7 @@ static const uint64_t *figures_of(struct phases *phases, enum report_kind kind)
 
 START_TEST(reports_a_change_once_it_stayed)
 {
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	const struct phase_record *records;
 	uint64_t at = 1000 * MS;
 	size_t count;
@@ -146,7 +146,7 @@ END_TEST
 /* Small changes are none, and what is short has two: its begin and its end. */
 START_TEST(passes_over_what_is_small)
 {
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	uint64_t at = 0, mixed;
 
 	ck_assert_uint_eq(add(phases, &at, 30, 10, 20), 0);
@@ -167,7 +167,7 @@ END_TEST
 /* Phases longer than what is held, one after the other. */
 START_TEST(goes_on_for_ever)
 {
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	const struct phase_record *records;
 	uint64_t at = 0;
 	size_t count;
@@ -190,7 +190,7 @@ END_TEST
 /* Time that no window covers ends a phase; what follows is not compared with it. */
 START_TEST(begins_again_behind_a_gap)
 {
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	const struct phase_record *records;
 	uint64_t at = 0;
 	size_t count;
@@ -213,7 +213,7 @@ END_TEST
 START_TEST(tells_at_the_end)
 {
 	for (unsigned int goes_on = 0; goes_on < 2; goes_on++) {
-		struct phases *phases = phases_new(goes_on);
+		struct phases *phases = phases_new(goes_on, false);
 		uint64_t at = 0;
 
 		(void)add(phases, &at, 20, 10, 20);
@@ -229,7 +229,7 @@ END_TEST
 /* At any window: written, read, and gone on with, all is the same; damaged states begin again. */
 START_TEST(goes_on_from_a_checkpoint)
 {
-	struct phases *whole = phases_new(false), *pieces = phases_new(false);
+	struct phases *whole = phases_new(false, false), *pieces = phases_new(false, false);
 	uint64_t at = 0, same = 0;
 
 	for (unsigned int i = 0; i < 700; i++) {
@@ -252,11 +252,11 @@ START_TEST(goes_on_from_a_checkpoint)
 		phases_codec(pieces, &codec);
 		phases_free(pieces);
 		codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
-		pieces = phases_restore(phases_new(false), &codec);
+		pieces = phases_restore(phases_new(false, false), &codec);
 		ck_assert(!codec.is_wrong);
 		if (i % 100 == 50) {
 			codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count / 2 };
-			phases_free(phases_restore(phases_new(false), &codec));
+			phases_free(phases_restore(phases_new(false, false), &codec));
 		}
 		vec_fini(&out.bytes);
 	}
@@ -274,7 +274,7 @@ START_TEST(takes_rates_without_cpu_time)
 		.tables = { { .scope = SCOPE_TRACE,
 			      .columns = { { .key = "calls", .title = "calls" } } } }
 	};
-	struct phases *phases = phases_new(false);
+	struct phases *phases = phases_new(false, false);
 	size_t changes = 0;
 
 	for (uint64_t i = 0; i < 60; i++) {
@@ -384,10 +384,10 @@ static struct phases *through_a_state(struct phases *phases, bool is_cut)
 	codec = (struct codec){ .at = out.bytes.at,
 				.left = is_cut ? out.bytes.count / 2 : out.bytes.count };
 	if (is_cut) {
-		phases_free(phases_restore(phases_new(true), &codec));
+		phases_free(phases_restore(phases_new(true, false), &codec));
 	} else {
 		phases_free(phases);
-		phases = phases_restore(phases_new(true), &codec);
+		phases = phases_restore(phases_new(true, false), &codec);
 		ck_assert(!codec.is_wrong);
 	}
 	vec_fini(&out.bytes);
@@ -398,7 +398,7 @@ static struct phases *through_a_state(struct phases *phases, bool is_cut)
  */
 START_TEST(takes_states_of_processes)
 {
-	struct phases *whole = phases_new(true), *pieces = phases_new(true);
+	struct phases *whole = phases_new(true, false), *pieces = phases_new(true, false);
 	size_t changes = 0;
 
 	for (unsigned int i = 0; i < 260; i++) {
