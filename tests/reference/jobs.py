@@ -164,7 +164,7 @@ def figures_of_report(jobs, period, is_cut, has_order=True):
     figures = {'ended': len(ended), 'duration sum': sum(one['end'] - one['begin'] for one in ended),
                'duration max': max((one['end'] - one['begin'] for one in ended), default=None),
                'duration min': min((one['end'] - one['begin'] for one in ended), default=None),
-               'open': jobs['open_count'], 'cut': jobs['cut'], 'overlapped': jobs['overlapped'], 'misses': jobs.get('misses', 0)}
+               'open': jobs['open_count'], 'abandoned': jobs.get('abandoned', 0), 'cut': jobs['cut'], 'overlapped': jobs['overlapped'], 'misses': jobs.get('misses', 0)}
     goes_over = 'dropped' in jobs  # over threads: what is of one thread is not known
     if goes_over:
         figures['dropped'] = jobs['dropped']
@@ -199,7 +199,7 @@ def figures_of_rolling(jobs, name):
         return value.get(figure) if value.get('count') else None
 
     figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0), 'overlapped': job.get('overlapped', 0),
-               'open': job.get('open', 0) + job.get('abandoned', 0), 'dropped': job.get('dropped', 0),
+               'open': job.get('open', 0) + job.get('abandoned', 0), 'abandoned': job.get('abandoned', 0), 'dropped': job.get('dropped', 0),
                'misses': (job.get('misses') or 0) + (job.get('open_misses') or 0)}  # null: no deadline
     if job.get('skipped') is not None:  # null: the trace has no expiries of timers
         figures['skipped'] = job['skipped']

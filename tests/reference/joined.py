@@ -74,6 +74,7 @@ def check_windows(sillage, place, *args, job=JOB, count=1, has_parts=True):
     for wanted, got in zip((line['jobs'] for line in lines), (line['jobs'] for line in all_)):
         (row,) = got['jobs'] or [{'duration': {'count': 0, 'sum_ns': 0}}]
         check((row['duration']['count'], row['duration'].get('sum_ns', 0)) == (wanted['count'], wanted['total_ns']), place, job, row, wanted)
+        check((got['open'] + got['abandoned'], got['abandoned']) == (wanted['open_count'], wanted['abandoned']), place, job, 'open', got, wanted['open'])
         check((got['cut'], got['overlapped']) == (wanted['cut'], wanted['overlapped']), place, job, got, wanted)
         own_ = [one for one in wanted['longest'] if 'last' not in one and 'thread' in one]
         check(not has_parts or len(own_) == wanted['count'] or 'by' in job, place, 'executions without a thread')

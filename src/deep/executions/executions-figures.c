@@ -324,6 +324,7 @@ static void note_group(struct executions *executions, struct execution **all, si
 	for (size_t i = 0; i < count; i++) {
 		if (all[i]->is_open) {
 			group.sum.open++;
+			group.sum.abandoned += all[i]->is_abandoned;
 			continue;
 		}
 		lengths[ended++] = length_of(all[i]);
@@ -361,6 +362,7 @@ static void note_row(struct execution *const *all, size_t count, uint64_t *lengt
 		}
 		if (one->is_open) {
 			sum->open++;
+			sum->abandoned += one->is_abandoned;
 			continue;
 		}
 		lengths[ended++] = length_of(one);
@@ -429,6 +431,7 @@ static void note_sum(struct executions *executions, uint64_t *lengths)
 		const struct executions_figures *of = &executions->groups.at[g].sum;
 
 		sum->open += of->open;
+		sum->abandoned += of->abandoned;
 		sum->misses += of->misses;
 		sum->misses_run =
 			of->misses_run > sum->misses_run ? of->misses_run : sum->misses_run;

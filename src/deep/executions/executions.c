@@ -108,6 +108,7 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 	one.group = one.thread;
 	one.urgency = timeline->threads.at[one.thread]->urgency;
 	one.is_open = true;
+	one.is_abandoned = until != UINT64_MAX;
 	one.end = timeline->threads.at[one.thread]->end;
 	one.end = one.end < timeline->end ? one.end : timeline->end;
 	timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end, one.ns);

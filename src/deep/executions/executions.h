@@ -51,8 +51,9 @@ struct execution {
 	uint32_t group;   /* its thread; 0 if executions go over threads */
 	int32_t urgency;  /* of its thread (deep_thread.urgency) */
 	bool is_open;
-	bool is_missed;  /* its response is longer than the deadline */
-	bool is_doubted; /* another one of its thread may have begun since the one before */
+	bool is_abandoned; /* it is open, and its thread has ended */
+	bool is_missed;    /* its response is longer than the deadline */
+	bool is_doubted;   /* another one of its thread may have begun since the one before */
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with executions_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
@@ -86,6 +87,7 @@ struct executions_figures {
 	uint64_t ns[STATES]; /* sums */
 	/* Of open ones, too. */
 	uint64_t open;       /* how many these are */
+	uint64_t abandoned;  /* of them: whose thread has ended */
 	uint64_t misses;     /* responses later than the deadline, of open ones so far */
 	uint64_t misses_run; /* the longest run of consecutive misses of a thread */
 	uint64_t response_max_ns;

@@ -267,6 +267,20 @@ static void put_none(const struct deep_report *report, FILE *out)
 	}
 }
 
+/* analyze -a jobs has these as `abandoned`, and the others as `open`. */
+static void put_abandoned(const struct executions *jobs, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+	uint64_t abandoned = 0;
+
+	VEC_EACH(&jobs->open, one) {
+		abandoned += one->is_abandoned;
+	}
+	if (abandoned > 0) {
+		(void)fprintf(out, " (of %s the thread has ended)", units_count(text, abandoned));
+	}
+}
+
 void report_put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct executions *jobs = report->jobs;
@@ -281,6 +295,7 @@ void report_put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	(void)fprintf(out, ": %s", units_count(text, jobs->all.count));
 	if (jobs->open.count > 0) {
 		(void)fprintf(out, ", %s not ended", units_count(text, jobs->open.count));
+		put_abandoned(jobs, out);
 	}
 	(void)fputc('\n', out);
 	if (jobs->all.count == 0) {

@@ -358,6 +358,7 @@ static void put_durations(struct printer *p, const struct executions_figures *su
 {
 	json_u64(&p->json, "count", sum->count);
 	json_u64(&p->json, "open_count", sum->open);
+	json_u64(&p->json, "abandoned", sum->abandoned);
 	json_u64(&p->json, "total_ns", sum->total_ns);
 	json_u64(&p->json, "min_ns", sum->min_ns);
 	json_u64(&p->json, "median_ns", sum->median_ns);
