@@ -3,7 +3,8 @@
 
 Goal    The numbers, sums and largest of what `diff` asks for are those of the plain program, in one process or from
         partials and states.  A counter of a thread counts where both events happen on one, one of a CPU where they do
-        on one CPU.  What an event lacks, or a counter that went back, is not measured, and never 0.
+        on one CPU.  What an event lacks, or a counter that went back, is
+        not measured, and never 0.  Triggers and stores have all this, and calls, as windows do.
 Method  Made-up events of two processes, with the contexts that LTTng records for counters, which this machine may lack.
 
 usage: counters.py SILLAGE
@@ -294,6 +295,52 @@ def check_made(sillage, scratch, analysis, events, traces):
             yield '%s, %s: %r' % (analysis, how, [(key, got.get(key), wanted.get(key)) for key in keys][:4])
 
 
+def row_of(rows, name):
+    return next((row for row in rows if row['name'] == name), {})
+
+
+# Figure, its value in a window as JSON has it (None: it has none), and how a limit is written.
+KEPT = (
+    ('periods.differences[name="by-id bytes id=1"].total', lambda w: row_of(w['periods']['differences'], 'by-id bytes id=1').get('total', 0), '%d'),
+    ('periods.differences[name="own bytes"].largest', lambda w: row_of(w['periods']['differences'], 'own bytes').get('largest', 0), '%d'),
+    ('calls.differences[name="own bytes"].total', lambda w: row_of(w['calls']['differences'], 'own bytes').get('total', 0), '%d'),
+    ('jobs.differences[name="own bytes"].measured', lambda w: row_of(w['jobs']['differences'], 'own bytes').get('measured', 0), '%d'),
+    ('calls.calls', lambda w: w['calls']['calls'], '%d'),
+    ('calls.by_name[name=own].time.p99', lambda w: (row_of(w['calls']['by_name'], 'own').get('time') or {}).get('p99_ns'), '%dns'),
+    ('calls.by_name[name=own].open', lambda w: row_of(w['calls']['by_name'], 'own').get('open', 0), '%d'),
+)
+
+
+def check_kept(sillage, scratch, trace):
+    """Triggers on differences and on calls fire where the windows of JSON say, and nowhere else; a store keeps these windows."""
+    asked = [word for option, some in (('--period', PERIODS[:2]), ('--job', JOBS[:1]), ('--call', CALLS[:1])) for one in some for word in (option, text_of(one))]
+    store, words = scratch + '-kept.db', ['-q', '-f', 'json', '-n', '0', '-i', '2ms', '-a', 'periods,jobs,calls', *asked]
+    windows = [line for line in map(json.loads, run(sillage, 'analyze', *words, '--store', store, trace).splitlines()) if line['type'] == 'window']
+    limits = []
+    for figure, value_of, form in KEPT:
+        values = sorted(value for value in map(value_of, windows) if value is not None)
+        limits += [(figure, value_of, limit, form % limit) for limit in (values[len(values) // 2], values[-1])]
+    triggers = [word for figure, _, _, limit in limits for word in ('--trigger', '%s > %s' % (figure, limit))]
+    fired = collections.defaultdict(list)
+    for line in map(json.loads, run(sillage, 'analyze', *words, *triggers, trace).splitlines()):
+        if line['type'] == 'trigger':
+            fired[line['when']].append(line['end'])
+    for figure, value_of, limit, text in limits:
+        above = [(window['end'], (value_of(window) or 0) > limit) for window in windows]
+        wanted = [end for (_, before), (end, now) in zip([(0, False)] + above, above) if now and not before]
+        if fired['%s > %s' % (figure, text)] != wanted:
+            yield '%s > %s: fired at %s, not %s' % (figure, text, fired['%s > %s' % (figure, text)], wanted)
+        status = subprocess.run([sillage, 'history', '-q', '-o', os.devnull, '-i', '2ms', '--fail', '%s > %s' % (figure, text), store], check=False).returncode
+        if status != (3 if wanted else 0):
+            yield '%s > %s: in a store %d' % (figure, text, status)
+    if not any(fired.values()) or all(fired['%s > %s' % (figure, text)] for figure, _, _, text in limits):
+        yield 'triggers: nothing to test'
+    kept = [line for line in map(json.loads, run(sillage, 'history', '-q', '-f', 'json', '-n', '0', '-i', '2ms', store).splitlines()) if line['type'] == 'window']
+    for key in 'begin', 'end', 'periods', 'jobs', 'calls':
+        if len(kept) != len(windows) or [window[key] for window in kept] != [window[key] for window in windows]:
+            yield 'a store: %s of windows: %s' % (key, next(((a[key], b[key]) for a, b in zip(kept, windows) if a[key] != b[key]), (len(kept), len(windows))))
+
+
 def main():
     sillage = sys.argv[1]
     synthetic.SILLAGE = sillage
@@ -305,6 +352,7 @@ def main():
             events = events_of(seed)
             early, late = events[:len(events) // 2], events[len(events) // 2:]
             trace, half = write(scratch, 'made-%d' % seed, early, late), write(scratch, 'half-%d' % seed, early)
+            faults += check_kept(sillage, os.path.join(scratch, 'made-%d' % seed), trace) if seed == 1 else []
             for analysis in WAYS:
                 faults += ['seed %d: %s' % (seed, fault) for fault in check_made(sillage, os.path.join(scratch, '%s-%d' % (analysis, seed)),
                                                                                analysis, events, (half, trace))]
