@@ -194,7 +194,7 @@ const struct option options_table[] = {
 	{ 0, "samples", NULL, "folded: count events by their call stacks, not time", FOR_EXPORT,
 	  FLAG(samples), NEEDS("format,to") },
 	{ 0, "kallsyms", "FILE", "the traced kernel's functions, as its /proc/kallsyms has them",
-	  FOR_EXPORT, TEXT(kallsyms) },
+	  FOR_EXPORT | FOR_REPORT, TEXT(kallsyms) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },
 	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,

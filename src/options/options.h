@@ -146,7 +146,7 @@ struct options {
 	bool merged;            /* history: one report of all traces */
 	bool no_args;           /* export: the fields of events are left out */
 	bool samples;           /* export -f folded: of call stacks */
-	const char *kallsyms;   /* export; NULL: those of this host, if they may be */
+	const char *kallsyms;   /* export, report; NULL: those of this host, if they may be */
 	bool follow;            /* history: also what lands from now on */
 	bool per_host;          /* history: a row for each host */
 	/* compare: one that is for such sides alone, or for them and not for JSON. */

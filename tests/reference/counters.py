@@ -3,8 +3,8 @@
 
 Goal    The numbers, sums and largest of what `diff` asks for are those of the plain program, in one process or from
         partials and states.  A counter of a thread counts where both events happen on one, one of a CPU where they do
-        on one CPU.  What an event lacks, or a counter that went back, is
-        not measured, and never 0.  Triggers and stores have all this, and calls, as windows do.
+        on one CPU.  What an event lacks, or a counter that went back, is not
+        measured, and never 0.  Triggers and stores have all this, and calls, as windows do.
 Method  Made-up events of two processes, with the contexts that LTTng records for counters, which this machine may lack.
 
 usage: counters.py SILLAGE

@@ -149,6 +149,11 @@ def check_kernel(runner, seed):
     ours = [(sample.ts, sample.cpu, sample.pid, sample.tid, tuple(name for name, _, _ in sample.frames)) for sample in shown.samples]
     wanted = [(ts, cpu, 10 if tid else 0, tid, stack) for ts, cpu, _, tid, _, stack in made.samples]
     assert ours == wanted and ours, [pair for pair in zip(ours, wanted) if pair[0] != pair[1]][:3]
+    report = runner.file('report', '-q', '-f', 'perfetto', *names)  # it has the same in its range
+    frames, all_of = [tuple(name for name, _, _ in sample.frames) for sample in report.samples], [stack for *_, stack in wanted]
+    assert frames == all_of[:len(frames)] and len(frames) >= len(all_of) - 1, len(frames)  # the last event is at its end
+    done = runner.run('report', *names, status=2)
+    assert 'without -f perfetto' in done.stderr.decode(), done.stderr
     for sample in shown.samples:
         assert sample.mode == (1 if sample.frames[-1][1] == '/kernel' else 2), sample
         assert all((path == '/kernel') == (place >> 63 == 1) for _, path, place in sample.frames), sample

@@ -86,12 +86,11 @@ static const struct functions *given_kernel(const struct target *target)
 	return target->kernel.at.count > 0 ? &target->kernel : NULL;
 }
 
-static int read_kernel(struct target *target)
+int export_kernel(const struct options *options, struct functions *ret)
 {
-	const char *path = target->options->kallsyms;
 	struct err err;
 
-	if (path && kallsyms_read(path, &target->kernel, &err) < 0) {
+	if (options->kallsyms && kallsyms_read(options->kallsyms, ret, &err) < 0) {
 		say("--kallsyms: %s", err.text);
 		return EXIT_USAGE;
 	}
@@ -207,7 +206,7 @@ static int export_traces(const struct options *options, struct output *output)
 		return EXIT_USAGE;
 	}
 	run_stop_on_signals();
-	if (read_kernel(&target) != EXIT_DONE) {
+	if (export_kernel(options, &target.kernel) != EXIT_DONE) {
 		return EXIT_USAGE;
 	}
 	target.writer = writer_new(output->out, (unsigned int)options->jobs);
@@ -291,7 +290,7 @@ static int export_stacks(const struct options *options, struct output *output)
 	int status;
 
 	run_stop_on_signals();
-	if (read_kernel(&target) != EXIT_DONE) {
+	if (export_kernel(options, &target.kernel) != EXIT_DONE) {
 		return EXIT_USAGE;
 	}
 	target.folded = folded_new();
@@ -318,7 +317,7 @@ static const char *for_perfetto_alone(const struct options *options)
 /* ---- reports ---- */
 
 static int export_range(struct perfetto *writer, const struct recorded_path *path,
-			const struct deep_report *report)
+			const struct deep_report *report, const struct functions *kernel)
 {
 	assert(report->timeline);
 	/* What cannot be read was said when the timeline was built. */
@@ -326,7 +325,8 @@ static int export_range(struct perfetto *writer, const struct recorded_path *pat
 	struct trace_export export = { .setup = &setup,
 				       .begin = report->timeline->begin,
 				       .end = report->timeline->end,
-				       .has_args = true };
+				       .has_args = true,
+				       .kernel = kernel };
 	struct err err;
 
 	if (trace_write(writer, &export, &err) < 0) {
@@ -337,12 +337,15 @@ static int export_range(struct perfetto *writer, const struct recorded_path *pat
 }
 
 int export_report(struct perfetto *writer, const struct recorded_path *path,
-		  const struct deep_report *report)
+		  const struct deep_report *report, const struct functions *kernel)
 {
-	int status = export_range(writer, path, report);
+	int status;
+
+	kernel = kernel->at.count > 0 ? kernel : NULL;
+	status = export_range(writer, path, report, kernel);
 
 	for (size_t i = 0; report->joined && i < report->joined->at.count; i++) {
-		if (export_range(writer, &report->joined->at.at[i], report) != EXIT_DONE) {
+		if (export_range(writer, &report->joined->at.at[i], report, kernel) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}

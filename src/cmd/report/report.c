@@ -28,6 +28,7 @@
 #include "run/joined.h"
 #include "run/run.h"
 #include "run/say.h"
+#include "symbols/functions.h"
 
 /* ---- traces ---- */
 
@@ -133,6 +134,7 @@ struct reports {
 	struct output *output;
 	struct report_page page;
 	struct perfetto *perfetto;           /* NULL: another format is wanted */
+	struct functions kernel;             /* for it: those of --kallsyms */
 	const char *source;                  /* the argument that names the trace */
 	const struct recorded_paths *joined; /* those that are one with it; NULL: none */
 	size_t recorded;                     /* traces that record what a report needs */
@@ -146,7 +148,7 @@ static int print(struct reports *reports, const struct recorded_path *path,
 	struct output *output = reports->output;
 
 	if (reports->perfetto) {
-		return export_report(reports->perfetto, path, report);
+		return export_report(reports->perfetto, path, report, &reports->kernel);
 	}
 	if (strcmp(format, "html") == 0) {
 		report_page_add(&reports->page, report, output->top);
@@ -552,6 +554,9 @@ static int report_all(const struct options *options, struct output *output)
 		return EXIT_FAILED;
 	}
 	if (strcmp(options->format, "perfetto") == 0) {
+		if (export_kernel(options, &reports.kernel) != EXIT_DONE) {
+			return EXIT_USAGE;
+		}
 		reports.perfetto = export_begin(options, output);
 	}
 	for (size_t i = 0; options->args[i]; i++) {
@@ -570,6 +575,7 @@ static int report_all(const struct options *options, struct output *output)
 	joined_say_apart(options);
 	report_page_end(&reports.page);
 	export_end(reports.perfetto);
+	functions_fini(&reports.kernel);
 	recorded_paths_fini(&paths);
 	return status == EXIT_DONE && reports.recorded == 0 ? EXIT_FAILED : status;
 }
@@ -601,6 +607,10 @@ static int run(const struct options *options)
 	if (options->start && !discovery_start(options->start)) {
 		say("--start: \"%s\" is left out of jobs: it comes with whatever runs",
 		    options->start);
+		return EXIT_USAGE;
+	}
+	if (options->kallsyms && strcmp(options->format, "perfetto") != 0) {
+		say("--kallsyms has no effect without -f perfetto");
 		return EXIT_USAGE;
 	}
 	if (options->discover && strcmp(options->format, "perfetto") == 0) {
