@@ -130,6 +130,7 @@ int folded_take_user(struct stacks *folded, const struct folded_trace *trace, st
 	int r = -EINVAL;
 
 	if (reader) {
+		symbols_of_kernel(symbols, trace->kernel, reader_plan(reader)->metadata);
 		user.spans = user_spans_new(reader_plan(reader), symbols);
 		r = user_spans_look(user.spans, &range, err);
 	}

@@ -89,6 +89,7 @@ static bool load_elf(void)
 struct opened {
 	int fd;
 	Elf *elf;
+	uint64_t inode;
 };
 
 static void close_elf(struct opened *opened)
@@ -115,6 +116,7 @@ static int open_elf(const char *path, struct opened *opened, struct err *err)
 		close_elf(opened);
 		return err_raise(err, -EINVAL, "no regular file, or too large");
 	}
+	opened->inode = info.st_ino;
 	opened->elf = elf.elf_begin(opened->fd, ELF_C_READ, NULL);
 	if (!opened->elf || elf.elf_kind(opened->elf) != ELF_K_ELF) {
 		close_elf(opened);
@@ -138,6 +140,9 @@ static bool is_traced_build(const struct opened *opened, const struct symbols_id
 	const char *link;
 	GElf_Word crc;
 
+	if (identity->inode != 0) {
+		return opened->inode == identity->inode;
+	}
 	if (identity->id_len > 0) {
 		return has_id(opened, identity);
 	}
@@ -284,11 +289,24 @@ static bool take_debug_files(struct symbols_file *file, const char *path,
 			   identity));
 }
 
+/* Of a file that is known by its inode, for its debug file. */
+static void take_own_id(const struct opened *opened, struct symbols_identity *is)
+{
+	const void *id;
+	ssize_t len = is->inode != 0 ? dw.build_id(opened->elf, &id) : 0;
+
+	if (len > 0 && len <= SYMBOLS_ID_BYTES) {
+		memcpy(is->id, id, (size_t)len);
+		is->id_len = (size_t)len;
+	}
+}
+
 static int read_symbols(struct symbols_file *file, const char *path,
 			const struct symbols_identity *identity, struct err *err)
 {
 	struct opened opened;
 	const char *link = identity->link;
+	struct symbols_identity is = *identity;
 	GElf_Word unused;
 	bool same;
 	int r;
@@ -297,17 +315,18 @@ static int read_symbols(struct symbols_file *file, const char *path,
 		return err_raise(err, -ENOENT, "libdw is not installed");
 	}
 	file->first_page = UINT64_MAX;
-	if (identity->id_len == 0 && !identity->link) {
+	if (identity->id_len == 0 && !identity->link && identity->inode == 0) {
 		return err_raise(err, -EINVAL, "the trace has no build id of it");
 	}
 	r = open_elf(path, &opened, err);
 	same = r == 0 && is_traced_build(&opened, identity);
 	if (same) {
 		take_layout(file, opened.elf);
+		take_own_id(&opened, &is);
 		link = link ? link : dw.debug_link(opened.elf, &unused);
 	}
 	if ((same && take_table(file, opened.elf, SHT_SYMTAB)) ||
-	    take_debug_files(file, path, identity, link) ||
+	    take_debug_files(file, path, &is, link) ||
 	    (same && take_table(file, opened.elf, SHT_DYNSYM))) {
 		functions_sort(&file->functions);
 	}

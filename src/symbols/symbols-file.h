@@ -11,12 +11,14 @@
 
 #define SYMBOLS_ID_BYTES 64 /* of a build id; LTTng writes 20 */
 
-/* What a file has to be; no id and no link: it cannot be told from another build. */
+/* What a file has to be; no id, link and inode: it cannot be told from another
+ * build. */
 struct symbols_identity {
 	uint8_t id[SYMBOLS_ID_BYTES];
-	size_t id_len; /* 0: the trace has none */
-	char *link;    /* the name of its debug file; NULL: the trace has none */
-	uint32_t crc;  /* of that file */
+	size_t id_len;  /* 0: the trace has none */
+	char *link;     /* the name of its debug file; NULL: the trace has none */
+	uint32_t crc;   /* of that file */
+	uint64_t inode; /* what a process of this host has mapped is this one; 0: the rest counts */
 };
 
 struct symbols_file;

@@ -45,6 +45,11 @@ static const char *why_other(const struct metadata *trace)
 		       : "the trace is not known to be of the present boot of this host";
 }
 
+bool symbols_kernel_is_other(const struct metadata *trace)
+{
+	return why_other(trace) != NULL;
+}
+
 static void look_here(struct symbols_kernel *kernel)
 {
 	const char *other = why_other(kernel->of);

@@ -18,4 +18,6 @@ struct symbols_kernel {
 
 /* The function that has the address; NULL: unknown, or there are no names. */
 const char *symbols_kernel_find(struct symbols_kernel *kernel, uint64_t address);
+/* Whether this host is not known to run the very boot of which the trace is. */
+bool symbols_kernel_is_other(const struct metadata *trace);
 void symbols_kernel_fini(struct symbols_kernel *kernel);

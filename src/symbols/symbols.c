@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "symbols/symbols-file.h"
+#include "symbols/symbols-here.h"
 #include "symbols/symbols-kernel.h"
 
 /* A file, or builds of it, once for all processes. */
@@ -43,6 +44,7 @@ struct images {
 
 HASH_MAP(images_of, struct images *)
 HASH_MAP(builds_by, struct file_build *)
+HASH_MAP(pids, bool)
 
 struct symbols {
 	struct images_of processes;
@@ -50,6 +52,7 @@ struct symbols {
 	bool has_forgotten;      /* those of a process */
 	struct builds_by builds; /* by hash of path and identity */
 	struct symbols_kernel kernel;
+	struct pids looked; /* processes that were looked for on this host */
 	VEC(const char *) faults;
 	size_t image_count, bytes; /* bytes: of files that were read */
 };
@@ -172,6 +175,7 @@ void symbols_map(struct symbols *symbols, const struct symbols_mapping *mapping)
 				.end = end,
 				.since = image || !mapping->was_before ? mapping->ts : 0,
 				.until = UINT64_MAX,
+				.identity.inode = mapping->inode,
 				.path = mem_printf("%.*s", (int)len, path) };
 	symbols->image_count++;
 }
@@ -217,6 +221,7 @@ static struct file_build *build_of(struct symbols *symbols, const struct image *
 	struct file_build **at;
 
 	hash = hash_bytes(hash_text(hash, is->link ? is->link : ""), &is->crc, sizeof(is->crc));
+	hash = hash_bytes(hash, &is->inode, sizeof(is->inode));
 	at = builds_by_get(&symbols->builds, hash);
 	if (!at && symbols->builds.used >= SYMBOLS_IMAGES_MAX) {
 		return NULL;
@@ -266,10 +271,26 @@ static struct image *image_of(const struct symbols *symbols, int64_t pid, uint64
 	return NULL;
 }
 
+/* Once for each, as far as there is room: what the trace says later counts as well. */
+static void look_at_process(struct symbols *symbols, int64_t pid, uint64_t ts)
+{
+	bool is_new;
+
+	if (symbols->kernel.of && !find_images(symbols, pid) &&
+	    symbols->looked.used < SYMBOLS_IMAGES_MAX) {
+		(void)pids_put(&symbols->looked, (uint64_t)pid, &is_new);
+		if (is_new) {
+			symbols_here_look(symbols, symbols->kernel.of, pid, ts);
+		}
+	}
+}
+
 const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
 {
-	struct image *image = image_of(symbols, pid, ts, address);
+	struct image *image;
 
+	look_at_process(symbols, pid, ts);
+	image = image_of(symbols, pid, ts, address);
 	if (!image) {
 		return NULL;
 	}
@@ -426,6 +447,7 @@ void symbols_free(struct symbols *symbols)
 	}
 	images_of_fini(&symbols->processes);
 	builds_by_fini(&symbols->builds);
+	pids_fini(&symbols->looked);
 	vec_fini(&symbols->faults);
 	symbols_kernel_fini(&symbols->kernel);
 	free(symbols);

@@ -37,6 +37,7 @@ struct symbols_mapping {
 	struct symbols_place place;
 	uint64_t ts, size;
 	bool was_before;
+	uint64_t inode;   /* of the file, if it is this host's; 0: the trace says what it is */
 	const char *path; /* needs no zero */
 	size_t path_len;
 };
@@ -76,7 +77,9 @@ const char *symbols_path(const struct symbols *symbols, int64_t pid, uint64_t ts
 /* Why it is unknown, after symbols_find(); stays as long as @symbols. */
 const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
 
-/* The kernel's functions are those of @given, which outlives @symbols; NULL: those of this host, if
+/* What the trace @of does not say of a process is looked for on this host, if the process still
+ * runs (symbols-here.h).  And:
+ * The kernel's functions are those of @given, which outlives @symbols; NULL: those of this host, if
  * the trace of @of was made in its present boot.  Before the first one is looked for. */
 struct functions;
 void symbols_of_kernel(struct symbols *symbols, const struct functions *given,

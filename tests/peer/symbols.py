@@ -6,6 +6,7 @@ Goal    - Functions of the program and of a library that it loads have their nam
           and beside addresses; calls of them are rows by name.
         - So they do from a state on, before the next event.
         - A stripped program has those of its debug file, by its link.
+        - A program that runs is asked where it is, if its trace has no state dump; one that ended is not, nor one whose file is another now.
         - Another build at the same path gives no names, and this is said; so is a pipe or a device, which is not opened.
 
 usage: symbols.py SILLAGE     (needs lttng-tools, LTTng-UST's helpers and a compiler; else it is skipped)
@@ -105,10 +106,18 @@ class Daemon:
     def preloaded(self, command):
         return self.user + ['env', 'LD_PRELOAD=' + ':'.join(HELPERS), *command]
 
-    def begin(self, name):
+    def record_running(self, name, *command):
+        """A trace without a state dump, while its program is inside a function, and the program."""
+        path = self.begin(name, 'lttng_ust_cyg_profile*')
+        program = subprocess.Popen(self.preloaded(command), env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert program.stdout.readline() == b'inside\n'
+        self.end(name)
+        return path, program
+
+    def begin(self, name, events='lttng_ust_*'):
         path = os.path.join(self.folder, name)
         self.lttng('create', name, '--output=' + path)
-        self.lttng('enable-event', '-u', '-s', name, 'lttng_ust_*')
+        self.lttng('enable-event', '-u', '-s', name, events)
         self.lttng('add-context', '-u', '-s', name, '-t', 'vpid', '-t', 'vtid', '-t', 'procname', '-t', 'ip')
         self.lttng('start', name)
         return path
@@ -207,6 +216,26 @@ def check_refused(sillage, trace, program, out, why):
     check_nameless(sillage, trace, why)
 
 
+def check_running(sillage, daemon, out, program, library):
+    """Of a program that still runs its process says where it is, if its trace does not; no other process does."""
+    def names():
+        made, said = exported(sillage, trace, out)
+        folded = subprocess.run([sillage, 'export', '-q', '-f', 'folded', trace], stdout=subprocess.PIPE, check=False, timeout=60).stdout.decode()
+        return [dict(mark.args).get('addr_symbol') for mark in made.marks if 'addr' in dict(mark.args)], folded, said
+    trace, running = daemon.record_running('running', program, library, 'wait')
+    try:
+        found = names()
+        assert found[0] == ['main', 'inner'] and ';main ' in found[1], found
+        shutil.copy(program, program + '.new')
+        os.replace(program + '.new', program)
+        found = names()  # another file is there now
+        assert found[0] == [None, None] and program + ' (deleted)' in found[2], found
+    finally:
+        running.communicate(b'\n')
+    found = names()
+    assert found[0] == [None, None], found
+
+
 def check(sillage, folder):
     daemon = Daemon(folder)
     out = os.path.join(folder, 'out.perfetto')
@@ -215,6 +244,7 @@ def check(sillage, folder):
         library = compiled(folder, 'library.so', LIBRARY, '-shared', '-fPIC')
         trace = daemon.record('whole', program, library)
         check_names(exported(sillage, trace, out)[0])
+        check_running(sillage, daemon, out, program, library)
         check_calls(sillage, trace)
         check_state(sillage, daemon.record_rotated('rotated', program, library, 'wait'), os.path.join(folder, 'state'))
         subprocess.run(['objcopy', '--only-keep-debug', program, program + '.debug'], check=True)
