@@ -34,7 +34,7 @@ bool calls_accept_image(const struct untrusted_record *untrusted)
 {
 	const uint64_t *words = untrusted->numbers;
 
-	return untrusted_has(untrusted, IMAGE_WORDS) && words[IMAGE_SAYS] <= SYMBOLS_LINK &&
+	return untrusted_has(untrusted, IMAGE_WORDS) && words[IMAGE_SAYS] < SYMBOLS_SAYS &&
 	       words[IMAGE_LEN] <= SYMBOLS_TEXT_MAX &&
 	       untrusted_has(untrusted, IMAGE_WORDS + (words[IMAGE_LEN] + 7) / 8);
 }

@@ -12,6 +12,7 @@
 
 #include "analyses/calls/calls.h"
 #include "engine/contract/missing.h"
+#include "symbols/symbols-here.h"
 
 /* ---- words ---- */
 
@@ -368,7 +369,17 @@ static struct call_sides *sides_of_types(const struct metadata *types, uint32_t 
 
 void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
 {
-	return sides_of_types(plan->metadata, plan->class_count, periods);
+	struct call_sides *sides = sides_of_types(plan->metadata, plan->class_count, periods);
+	bool has_functions = false;
+
+	for (size_t i = 0; i < sides->count; i++) {
+		has_functions |= sides->at[i].is_function;
+	}
+	sides->here = has_functions && !plan_has_event(plan, "lttng_ust_statedump:bin_info") &&
+				      symbols_here_is_of(plan->metadata)
+			      ? plan->metadata
+			      : NULL;
+	return sides;
 }
 
 struct call_sides *calls_sides_in(const struct metadata *types, const struct period_set *periods)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyses/calls/calls.h"
-#include "symbols/symbols.h"
+#include "symbols/symbols-here.h"
 
 static const struct call_side *event_side(struct worker *worker, const struct trace_event *event)
 {
@@ -81,11 +81,65 @@ static void emit_side(struct worker *worker, const struct trace_event *event,
 	emit_call(worker, event, worker_thread_of(worker, event, &fields), is_end, flags, words);
 }
 
+/* ---- images of programs, for names of functions ---- */
+
+static void emit_image(void *user, const struct symbols_event *image)
+{
+	uint64_t words[IMAGE_WORDS + SYMBOLS_TEXT_MAX / sizeof(uint64_t)];
+	struct worker *worker = user;
+	size_t count = IMAGE_WORDS + (image->len + 7) / 8;
+	struct record *record;
+
+	words[count - 1] = 0;
+	words[IMAGE_SAYS] = image->says;
+	words[IMAGE_PID] = (uint64_t)image->place.pid;
+	words[IMAGE_BASE] = image->place.base;
+	words[IMAGE_NUMBER] = image->number;
+	words[IMAGE_LEN] = image->len;
+	if (image->len > 0) {
+		memcpy(&words[IMAGE_WORDS], image->bytes, image->len);
+	}
+	record = worker_emit_entity(worker, image->ts, 0, OWN_IMAGE);
+	record->arg64 = worker_numbers(worker, words, count);
+}
+
+static void on_image(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
+{
+	struct symbols_event image;
+
+	if (symbols_read(user, event->present, event->values, event->ts, &image)) {
+		emit_image(worker, &image);
+	}
+}
+
+/* What a trace does not say of the process of a function, once a chunk. */
+static void ask_process_here(struct worker *worker, struct calls_chunk *chunk,
+			     const struct trace_event *event)
+{
+	const struct call_sides *sides = worker_of_plan(worker);
+	int64_t pid = event_i64(event, CALL_VPID, 0);
+	size_t at = 0;
+
+	while (at < chunk->looked_count && chunk->looked[at] != pid) {
+		at++;
+	}
+	if (at == chunk->looked_count && at < CALLS_LOOKED_MAX) {
+		chunk->looked[chunk->looked_count++] = pid;
+		symbols_here_each(sides->here, pid, event->ts, emit_image, worker);
+	}
+}
+
+/* ---- calls by name ---- */
+
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
 {
 	const struct call_side *side = event_side(worker, event);
 
+	if (side->is_function && ((const struct call_sides *)worker_of_plan(worker))->here) {
+		ask_process_here(worker, state, event);
+	}
 	if (side->begins != 0 && side->begins != 1u << CALL_ASKED) {
 		emit_side(worker, event, side, side->is_end);
 	}
@@ -213,33 +267,6 @@ static void on_asked(struct worker *worker, void *state, const struct trace_even
 	    fields_meet(&of, side->what, side->conditions)) {
 		emit_asked(worker, event, user, &of);
 	}
-}
-
-/* ---- images of programs, for names of functions ---- */
-
-static void on_image(struct worker *worker, void *state, const struct trace_event *event,
-		     uint32_t user)
-{
-	uint64_t words[IMAGE_WORDS + SYMBOLS_TEXT_MAX / sizeof(uint64_t)];
-	struct symbols_event image;
-	struct record *record;
-	size_t count;
-
-	if (!symbols_read(user, event->present, event->values, event->ts, &image)) {
-		return;
-	}
-	count = IMAGE_WORDS + (image.len + 7) / 8;
-	words[count - 1] = 0;
-	words[IMAGE_SAYS] = image.says;
-	words[IMAGE_PID] = (uint64_t)image.place.pid;
-	words[IMAGE_BASE] = image.place.base;
-	words[IMAGE_NUMBER] = image.number;
-	words[IMAGE_LEN] = image.len;
-	if (image.len > 0) {
-		memcpy(&words[IMAGE_WORDS], image.bytes, image.len);
-	}
-	record = worker_emit_entity(worker, event->ts, 0, OWN_IMAGE);
-	record->arg64 = worker_numbers(worker, words, count);
 }
 
 static void add_image_needs(struct need *needs)

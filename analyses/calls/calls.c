@@ -380,6 +380,7 @@ const struct analysis analysis_calls = {
 	.name = "calls",
 	.summary = "calls, requests and spans of programs: events that begin and end one",
 	WITH_ESSENTIALS(essentials),
+	.worker_state_size = sizeof(struct calls_chunk),
 	.trace_state_size = sizeof(struct calls_trace),
 	.uses_threads = true,
 	.thread_state_size = sizeof(uint64_t), /* what it is known by here */

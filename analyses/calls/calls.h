@@ -69,6 +69,8 @@ struct call_side {
  * those that begin, a byte for each class: whether it is one. */
 struct call_sides {
 	uint32_t count;
+	/* The trace, if it does not say where its functions are, and this host may; else NULL. */
+	const struct metadata *here;
 	struct call_side at[];
 };
 
@@ -99,6 +101,13 @@ bool calls_begins_word(const char *event, size_t at);
 const char *calls_common_key(const struct event_class *begin, const struct event_class *end);
 /* ---- calls-hints.c: analysis_rare.hint_of ---- */
 char *calls_hint_of(const struct metadata *types, const struct period_set *asked);
+
+/* Of a chunk: the first processes that this host was asked about, once each. */
+#define CALLS_LOOKED_MAX 64
+struct calls_chunk {
+	int64_t looked[CALLS_LOOKED_MAX];
+	size_t looked_count;
+};
 
 /* ---- records ---- */
 

@@ -99,6 +99,8 @@ void symbols_take(struct symbols *symbols, const struct symbols_event *event)
 
 	if (event->says == SYMBOLS_UNLOADED) {
 		symbols_unmap(symbols, event->place, event->ts);
+	} else if (event->says == SYMBOLS_INODE) {
+		symbols_inode(symbols, event->place, event->number);
 	} else if (event->says == SYMBOLS_ID) {
 		symbols_build_id(symbols, event->place, event->bytes, event->len);
 	} else if (event->says == SYMBOLS_LINK) {

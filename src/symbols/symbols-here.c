@@ -22,7 +22,7 @@
 #define TRACED         "/liblttng-ust.so" /* what a program that LTTng traces has mapped */
 #define STARTED_FIELD  19                 /* of /proc/PID/stat, behind the name and the state */
 
-static int64_t clock_ns(clockid_t clock)
+static int64_t now_by(clockid_t clock)
 {
 	struct timespec now;
 
@@ -48,7 +48,7 @@ static uint64_t began(int64_t pid)
 /* The same in ns since the epoch. */
 static uint64_t time_of(uint64_t ticks)
 {
-	int64_t boot = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	int64_t boot = now_by(CLOCK_REALTIME) - now_by(CLOCK_BOOTTIME);
 
 	return (uint64_t)boot + ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -65,7 +65,7 @@ static bool is_numbered_here(int64_t pid)
 	return strtoll(at + 7, &past, 10) == pid && *past == '\n';
 }
 
-static bool is_of_kernel(const struct metadata *trace)
+static bool has_kernels_domain(const struct metadata *trace)
 {
 	const struct env_entry *domain = metadata_env(trace, "domain");
 
@@ -89,7 +89,7 @@ struct mapped {
 };
 
 /* "begin-end perms offset dev inode   path" */
-static bool read_line(char *line, struct mapped *ret)
+static bool read_mapping_line(char *line, struct mapped *ret)
 {
 	int path = 0;
 
@@ -102,14 +102,34 @@ static bool read_line(char *line, struct mapped *ret)
 	return true;
 }
 
+static void tell_image(const struct symbols_event *who, const struct mapped *image,
+		       symbols_here_fn *each, void *user)
+{
+	struct symbols_event event = *who;
+
+	event.place.base = image->begin;
+	event.number = image->end - image->begin;
+	event.bytes = (const uint8_t *)image->path;
+	event.len = strlen(image->path);
+	if (event.len <= SYMBOLS_TEXT_MAX) {
+		each(user, &event);
+		event = (struct symbols_event){ .says = SYMBOLS_INODE,
+						.place = event.place,
+						.ts = who->ts,
+						.number = image->inode };
+		each(user, &event);
+	}
+}
+
 /* A file's parts follow one another, the first of which has its begin. */
-static void map_all(struct symbols *symbols, int64_t pid, char *maps)
+static void tell_images(const struct symbols_event *who, char *maps, symbols_here_fn *each,
+			void *user)
 {
 	struct mapped image = { .path = "" }, one;
 	char *rest = maps, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		bool goes_on = read_line(line, &one) && one.path[0] == '/' &&
+		bool goes_on = read_mapping_line(line, &one) && one.path[0] == '/' &&
 			       one.inode == image.inode && strcmp(one.path, image.path) == 0;
 
 		if (goes_on) {
@@ -120,34 +140,34 @@ static void map_all(struct symbols *symbols, int64_t pid, char *maps)
 			continue; /* of no file: the end of the image before, which is 0 at first */
 		}
 		if (image.path[0] == '/') {
-			symbols_map(symbols,
-				    &(struct symbols_mapping){ .place = { pid, image.begin },
-							       .size = image.end - image.begin,
-							       .was_before = true,
-							       .inode = image.inode,
-							       .path = image.path,
-							       .path_len = strlen(image.path) });
+			tell_image(who, &image, each, user);
 		}
 		image = one;
 	}
 }
 
-void symbols_here_look(struct symbols *symbols, const struct metadata *of, int64_t pid, uint64_t ts)
+bool symbols_here_is_of(const struct metadata *of)
 {
+	return !symbols_kernel_is_other(of) && (!has_kernels_domain(of) || has_kernels_numbers());
+}
+
+void symbols_here_each(const struct metadata *of, int64_t pid, uint64_t ts, symbols_here_fn *each,
+		       void *user)
+{
+	const struct symbols_event who = { .says = SYMBOLS_DUMPED, .place.pid = pid, .ts = ts };
 	uint64_t since = pid > 0 ? began(pid) : 0;
 	char *path, *maps;
 	size_t len;
 
-	if (since == 0 || time_of(since) > ts + NS_PER_S || symbols_kernel_is_other(of) ||
-	    !is_numbered_here(pid) || (is_of_kernel(of) && !has_kernels_numbers())) {
+	if (since == 0 || time_of(since) > ts + NS_PER_S || !is_numbered_here(pid)) {
 		return;
 	}
 	path = mem_printf("/proc/%" PRId64 "/maps", pid);
 	maps = foreign_text(path, MAPS_BYTES_MAX, &len);
 	/* The process of another namespace may have the number, but LTTng traced one that has its
 	 * library. */
-	if (maps && (is_of_kernel(of) || strstr(maps, TRACED)) && began(pid) == since) {
-		map_all(symbols, pid, maps);
+	if (maps && (has_kernels_domain(of) || strstr(maps, TRACED)) && began(pid) == since) {
+		tell_images(&who, maps, each, user);
 	}
 	free(maps);
 	free(path);

@@ -10,6 +10,10 @@
 #include "ctf/metadata/type.h"
 #include "symbols/symbols.h"
 
-/* Maps the images of the process, if it is the one that had this number at @ts in the trace @of. */
-void symbols_here_look(struct symbols *symbols, const struct metadata *of, int64_t pid,
-		       uint64_t ts);
+/* Whether processes of the trace may be those of this host. */
+bool symbols_here_is_of(const struct metadata *of);
+/* Tells of the images of a process of such a trace, if it is the one that had this number at @ts,
+ * as a state dump would: each with its inode behind it. */
+typedef void symbols_here_fn(void *user, const struct symbols_event *event);
+void symbols_here_each(const struct metadata *of, int64_t pid, uint64_t ts, symbols_here_fn *each,
+		       void *user);

@@ -52,7 +52,8 @@ struct symbols {
 	bool has_forgotten;      /* those of a process */
 	struct builds_by builds; /* by hash of path and identity */
 	struct symbols_kernel kernel;
-	struct pids looked; /* processes that were looked for on this host */
+	bool has_asked, is_here; /* whether processes may be those of this host */
+	struct pids looked;      /* processes that were looked for on this host */
 	VEC(const char *) faults;
 	size_t image_count, bytes; /* bytes: of files that were read */
 };
@@ -175,7 +176,6 @@ void symbols_map(struct symbols *symbols, const struct symbols_mapping *mapping)
 				.end = end,
 				.since = image || !mapping->was_before ? mapping->ts : 0,
 				.until = UINT64_MAX,
-				.identity.inode = mapping->inode,
 				.path = mem_printf("%.*s", (int)len, path) };
 	symbols->image_count++;
 }
@@ -208,6 +208,15 @@ void symbols_debug_link(struct symbols *symbols, struct symbols_place place, con
 	if (image && !image->build && !image->identity.link) {
 		image->identity.link = mem_printf("%.*s", (int)strnlen(name, len), name);
 		image->identity.crc = crc;
+	}
+}
+
+void symbols_inode(struct symbols *symbols, struct symbols_place place, uint64_t inode)
+{
+	struct image *image = image_at(symbols, place);
+
+	if (image && !image->build && image->identity.id_len == 0 && !image->identity.link) {
+		image->identity.inode = inode;
 	}
 }
 
@@ -271,16 +280,30 @@ static struct image *image_of(const struct symbols *symbols, int64_t pid, uint64
 	return NULL;
 }
 
+static void take_here(void *user, const struct symbols_event *event)
+{
+	symbols_take(user, event);
+}
+
+static bool is_of_here(struct symbols *symbols)
+{
+	if (!symbols->has_asked) {
+		symbols->has_asked = true;
+		symbols->is_here = symbols_here_is_of(symbols->kernel.of);
+	}
+	return symbols->is_here;
+}
+
 /* Once for each, as far as there is room: what the trace says later counts as well. */
-static void look_at_process(struct symbols *symbols, int64_t pid, uint64_t ts)
+static void ask_process(struct symbols *symbols, int64_t pid, uint64_t ts)
 {
 	bool is_new;
 
 	if (symbols->kernel.of && !find_images(symbols, pid) &&
 	    symbols->looked.used < SYMBOLS_IMAGES_MAX) {
 		(void)pids_put(&symbols->looked, (uint64_t)pid, &is_new);
-		if (is_new) {
-			symbols_here_look(symbols, symbols->kernel.of, pid, ts);
+		if (is_new && is_of_here(symbols)) {
+			symbols_here_each(symbols->kernel.of, pid, ts, take_here, symbols);
 		}
 	}
 }
@@ -289,7 +312,7 @@ const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint
 {
 	struct image *image;
 
-	look_at_process(symbols, pid, ts);
+	ask_process(symbols, pid, ts);
 	image = image_of(symbols, pid, ts, address);
 	if (!image) {
 		return NULL;
@@ -382,6 +405,7 @@ static void codec_image(struct codec *codec, struct image *image)
 	}
 	codec_text(codec, &identity->link);
 	codec_u32(codec, &identity->crc);
+	codec_u64(codec, &identity->inode);
 }
 
 static void codec_process(struct codec *codec, struct symbols *symbols, struct images *images)
@@ -395,7 +419,7 @@ static void codec_process(struct codec *codec, struct symbols *symbols, struct i
 	}
 	images = images ? images : use_images(symbols, (int64_t)pid);
 	codec_bool(codec, &images->has_dropped);
-	count = codec_count(codec, images->at.count, 52);
+	count = codec_count(codec, images->at.count, 60);
 	for (size_t i = 0; i < count && codec_check(codec, count <= SYMBOLS_IMAGES_OF_ONE_MAX);
 	     i++) {
 		if (codec_reads(codec)) {

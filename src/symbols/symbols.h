@@ -37,7 +37,6 @@ struct symbols_mapping {
 	struct symbols_place place;
 	uint64_t ts, size;
 	bool was_before;
-	uint64_t inode;   /* of the file, if it is this host's; 0: the trace says what it is */
 	const char *path; /* needs no zero */
 	size_t path_len;
 };
@@ -50,11 +49,19 @@ void symbols_debug_link(struct symbols *symbols, struct symbols_place place, con
 			size_t len, uint32_t crc);
 
 /* What an event says of an image; @bytes: its path, build id or link, borrowed. */
-enum symbols_says { SYMBOLS_DUMPED, SYMBOLS_LOADED, SYMBOLS_UNLOADED, SYMBOLS_ID, SYMBOLS_LINK };
+enum symbols_says {
+	SYMBOLS_DUMPED,
+	SYMBOLS_LOADED,
+	SYMBOLS_UNLOADED,
+	SYMBOLS_ID,
+	SYMBOLS_LINK,
+	SYMBOLS_INODE, /* not of a trace: symbols-here.h */
+	SYMBOLS_SAYS
+};
 struct symbols_event {
 	uint8_t says; /* enum symbols_says */
 	struct symbols_place place;
-	uint64_t ts, number; /* the size of an image, the crc of a link */
+	uint64_t ts, number; /* the size of an image, the crc of a link, an inode */
 	const uint8_t *bytes;
 	size_t len; /* up to SYMBOLS_TEXT_MAX */
 };
@@ -84,6 +91,8 @@ const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts,
 struct functions;
 void symbols_of_kernel(struct symbols *symbols, const struct functions *given,
 		       const struct metadata *of);
+/* What this host has at the path is the image, if it has this inode. */
+void symbols_inode(struct symbols *symbols, struct symbols_place place, uint64_t inode);
 /* The function of the kernel that has the address, as symbols_find(). */
 const char *symbols_find_kernel(struct symbols *symbols, uint64_t address);
 

@@ -226,6 +226,9 @@ def check_running(sillage, daemon, out, program, library):
     try:
         found = names()
         assert found[0] == ['main', 'inner'] and ';main ' in found[1], found
+        for words in [], ['--chunk-size', '1', '-j', '2']:  # each chunk asks by itself
+            total = calls_of(sillage, trace, *words)[2]
+            assert {row['name']: row['open'] for row in total['by_name']} == {'main': 1, 'inner': 1}, total
         shutil.copy(program, program + '.new')
         os.replace(program + '.new', program)
         found = names()  # another file is there now
@@ -233,7 +236,7 @@ def check_running(sillage, daemon, out, program, library):
     finally:
         running.communicate(b'\n')
     found = names()
-    assert found[0] == [None, None], found
+    assert found[0] == [None, None] and all(row['name'].startswith('0x') for row in calls_of(sillage, trace)[2]['by_name']), found
 
 
 def check(sillage, folder):

@@ -13,7 +13,7 @@ struct partial_file_trace;
 #define PARTIAL_FILE_MAGIC     "sillage partials"
 #define PARTIAL_FILE_MAGIC_LEN 16
 /* Increase it whenever the meaning of a frame, a record or a codec changes. */
-#define PARTIAL_FILE_VERSION 25
+#define PARTIAL_FILE_VERSION 26
 
 /* The first byte of a frame. */
 enum frame_kind {
