@@ -87,6 +87,9 @@ int browse_check(const struct options *options, struct err *err)
 		return err_raise(err, -EINVAL,
 				 "top shows one store at a time, and no trace beside it");
 	}
+	if (options->names_of_host) {
+		return refuse(err, "containers auto", "a store has the names that containers had");
+	}
 	return options->metrics                 ? refuse(err, "metrics", live)
 	       : options->has_history           ? refuse(err, "history", live)
 	       : options->from                  ? refuse(err, "from", live)

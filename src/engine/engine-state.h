@@ -77,6 +77,7 @@ struct trace {
 	bool is_placed;        /* live: whether its times can be shown is decided */
 	bool has_finished;
 	bool has_said_unmatched; /* the user selected what is not in the trace */
+	bool has_said_host;      /* why it is none of the host whose containers have names */
 	bool is_restored;        /* from a checkpoint: its metadata must be the same */
 };
 

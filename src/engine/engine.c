@@ -42,6 +42,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.wants_containers = config->wants_containers;
 	engine->setup.wants_places = config->wants_places;
+	engine->setup.host_containers = config->host_containers;
 	engine->setup.wants_order = config->wants_order;
 	engine->setup.wants_views = config->wants_views;
 	engine->setup.range_begin = config->range_begin;

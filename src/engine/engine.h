@@ -94,7 +94,10 @@ struct engine_config {
 	bool wants_windows;              /* else only totals */
 	bool wants_containers;           /* lists of containers */
 	bool wants_places;               /* with the container of each process */
-	bool wants_order;                /* all rows are in order, not only the first @top */
+	/* What the containers of a host are called, of traces of it; NULL: traces alone say it.
+	 * Must outlive the engine. */
+	const struct host_containers *host_containers;
+	bool wants_order; /* all rows are in order, not only the first @top */
 	bool is_usual;    /* nobody asked for these analyses: of other traces nothing is missed */
 	bool wants_views; /* reports list what became known of threads */
 	bool expects_beginning; /* warn of a stream whose first packets are missing */

@@ -228,6 +228,24 @@ static void count_classes(struct trace *trace, uint32_t count)
 	}
 }
 
+/* User space has no namespaces here: nothing is said of its traces. */
+static void find_host(struct trace *trace, const struct metadata *types)
+{
+	const struct host_containers *containers = trace->engine->setup.host_containers;
+	const struct env_entry *domain = metadata_env(types, "domain");
+	char why[HOST_CONTAINERS_WHY];
+
+	if (!containers || (domain && domain->text && strcmp(domain->text, "kernel") != 0)) {
+		return;
+	}
+	if (containers->fits(types, why)) {
+		merger_set_host(trace->merger, containers);
+	} else if (!trace->has_said_host) {
+		trace->has_said_host = true;
+		warn_trace(trace, NULL, -1, "names", "--containers auto gives no names: %s", why);
+	}
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types;
@@ -261,6 +279,7 @@ static int replan(struct trace *trace, struct err *err)
 	domain = metadata_env(types, "domain");
 	merger_set_domain(trace->merger, domain ? domain->text : NULL,
 			  metadata_other_tracer(types));
+	find_host(trace, types);
 	return 0;
 }
 

@@ -179,8 +179,13 @@ int options_containers(struct options *options, const char *value, struct err *e
 {
 	FILE *file;
 	struct line line = { 0 };
-	int r = foreign_stream(value, &file, err);
+	int r;
 
+	if (strcmp(value, "auto") == 0) {
+		options->names_of_host = true;
+		return 0;
+	}
+	r = foreign_stream(value, &file, err);
 	if (r < 0) {
 		return r;
 	}

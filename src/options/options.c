@@ -243,15 +243,27 @@ static int check_selection(const struct options *options, struct err *err)
 /* A store has of each thread its PID namespace; so have the names that users give. */
 static int check_services(const struct options *options, struct err *err)
 {
-	const char *other = options->baseline                         ? "--baseline"
-			    : options->selection.containers.count > 0 ? "--containers"
-								      : NULL;
+	const char *other = options->baseline ? "--baseline"
+			    : options->selection.containers.count > 0 || options->names_of_host
+				    ? "--containers"
+				    : NULL;
 
 	return options->selection.by_service && other
 		       ? err_raise(err, -EINVAL,
 				   "%s knows containers by their PID namespaces: it has no effect "
 				   "with --per service",
 				   other)
+		       : 0;
+}
+
+/* What is read by a later command is of any host. */
+static int check_host(const struct options *options, unsigned int command, struct err *err)
+{
+	return options->names_of_host && !(command & (FOR_LIVE | FOR_WATCH | FOR_ANALYZE | FOR_TOP))
+		       ? err_raise(err, -EINVAL,
+				   "--containers auto: of live, watch, top and analyze; %s takes "
+				   "a file",
+				   options_command(command))
 		       : 0;
 }
 
@@ -322,6 +334,7 @@ static int check_together(struct options *options, unsigned int command,
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_services(options, err);
+	r = r < 0 ? r : check_host(options, command, err);
 	r = r < 0 ? r : check_files(options, err);
 	r = r < 0 ? r : options_check_job(options, err);
 	r = r < 0 ? r : options_surround(options, err);

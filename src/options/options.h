@@ -84,6 +84,7 @@ struct options {
 	bool is_insecure;
 	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
+	bool names_of_host; /* containers have the names that this host knows: --containers auto */
 	struct display display;
 	struct period_set periods;
 	bool phases;

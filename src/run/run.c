@@ -20,6 +20,7 @@
 #include "output/sink.h"
 #include "recorded/recorded.h"
 #include "run/check-selection.h"
+#include "run/host-containers.h"
 #include "run/say.h"
 #include "trigger/actions.h"
 
@@ -451,6 +452,7 @@ void run_fill_lists(const struct options *options, const struct actions *actions
 	config->wants_containers =
 		config->wants_places || (actions && actions_use_containers(actions));
 	config->wants_order = actions;
+	config->host_containers = run_host_containers(options);
 }
 
 void run_list_containers(struct output *output, struct engine_config *config)

@@ -11,17 +11,6 @@
 #include "base/process/boot.h"
 #include "symbols/kallsyms.h"
 
-/* LTTng and `sillage record` give their clock the id of the boot; perf's has always the same. */
-static bool has_clock_of(const struct metadata *trace, const uint8_t boot[16])
-{
-	for (const struct clock_class *clock = trace->clocks; clock; clock = clock->next) {
-		if (clock->has_uuid && memcmp(clock->uuid, boot, sizeof(clock->uuid)) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool has_release_of(const struct metadata *trace, const char *release)
 {
 	const struct env_entry *entry = metadata_env(trace, "kernel_release");
@@ -40,7 +29,7 @@ static const char *why_other(const struct metadata *trace)
 	if (!metadata_uuid_of(text, boot) || uname(&host) < 0) {
 		return "this host does not say which boot it is";
 	}
-	return has_clock_of(trace, boot) && has_release_of(trace, host.release)
+	return metadata_has_clock(trace, boot) && has_release_of(trace, host.release)
 		       ? NULL
 		       : "the trace is not known to be of the present boot of this host";
 }

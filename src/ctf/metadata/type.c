@@ -50,6 +50,16 @@ static uint32_t env_number(const struct metadata *metadata, const char *name)
 	return entry && !entry->text ? (uint32_t)entry->number : 0;
 }
 
+bool metadata_has_clock(const struct metadata *metadata, const uint8_t uuid[16])
+{
+	for (const struct clock_class *clock = metadata->clocks; clock; clock = clock->next) {
+		if (clock->has_uuid && memcmp(clock->uuid, uuid, sizeof(clock->uuid)) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 uint32_t metadata_tracer_version(const struct metadata *metadata)
 {
 	return env_number(metadata, "tracer_major") * 10000 +

@@ -220,6 +220,8 @@ const char *metadata_other_tracer(const struct metadata *metadata);
  * record. */
 bool metadata_is_of_record(const char *tracer);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
+/* Whether a clock has the id, as those of LTTng and `sillage record` have that of the boot. */
+bool metadata_has_clock(const struct metadata *metadata, const uint8_t uuid[16]);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 
 /*

@@ -7,8 +7,18 @@
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/partial.h"
 
+struct metadata;
 struct stats;
 struct selection;
+
+/* What containers are called on the host that this runs on, whose traces have numbers only. */
+#define HOST_CONTAINERS_WHY 256
+struct host_containers {
+	/* Whether the trace is of that host and boot; else @why says what it is. */
+	bool (*fits)(const struct metadata *trace, char why[HOST_CONTAINERS_WHY]);
+	/* false: no container there has the PID namespace. */
+	bool (*name)(uint32_t pid_ns, char room[CONTAINER_NAME_BYTES]);
+};
 
 /* Which analyses have a hook: bit i stands for analyses[i]. */
 #define HOOKS(each)                                                                                \
@@ -70,9 +80,10 @@ struct setup {
 		*reported;     /* ends with NULL; reports have no others; NULL: all */
 	bool wants_containers; /* reports list containers */
 	bool wants_places;     /* rows of processes say which container they are in */
-	bool wants_order;      /* all rows of reports are in order, not only the first @top */
-	bool wants_views;      /* reports have struct report_view */
-	bool is_usual;         /* see struct engine_config */
+	const struct host_containers *host_containers; /* NULL: what they are called is not asked */
+	bool wants_order; /* all rows of reports are in order, not only the first @top */
+	bool wants_views; /* reports have struct report_view */
+	bool is_usual;    /* see struct engine_config */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
 	unsigned int jobs;                 /* workers in the pool */

@@ -73,6 +73,11 @@ void merger_set_domain(struct merger *merger, const char *domain, const char *tr
 	tables_set_domain(&merger->tables, domain, tracer);
 }
 
+void merger_set_host(struct merger *merger, const struct host_containers *containers)
+{
+	merger->tables.host_containers = containers;
+}
+
 void merger_set_beside(struct merger *merger, const struct event_names *beside)
 {
 	tables_set_beside(&merger->tables, beside);

@@ -80,6 +80,8 @@ void merger_wait(struct merger *merger);
 void merger_set_classes(struct merger *merger, const struct plan *plan);
 /* The domain that the trace's environment names, NULL: none; its tracer, NULL: LTTng. */
 void merger_set_domain(struct merger *merger, const char *domain, const char *tracer);
+/* The containers of the host that the trace is of. */
+void merger_set_host(struct merger *merger, const struct host_containers *containers);
 /* The events of other traces of its session (engine/contract/beside.h). */
 void merger_set_beside(struct merger *merger, const struct event_names *beside);
 /* Some stream is beside the kernel's, or may be later: from the begin on, so that all records are

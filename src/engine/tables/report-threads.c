@@ -230,6 +230,9 @@ const char *report_container_name(const struct tables *tables, const struct sele
 	memset(room, 0, CONTAINER_NAME_BYTES);
 	if (named) {
 		memcpy(room, named->named.name, sizeof(named->named.name));
+	} else if (pid_ns != 0 && !by_service && tables->host_containers &&
+		   tables->host_containers->name(pid_ns, room)) {
+		return room;
 	} else if (first) {
 		memcpy(room, first->comm, sizeof(first->comm));
 	}

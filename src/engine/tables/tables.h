@@ -96,8 +96,10 @@ struct tables {
 	bool has_programs;                /* the same */
 	const char *tracer;               /* the same; it stays (missing_kept) */
 	const struct event_names *beside; /* the same */
-	struct missing missing;           /* for so many names, here and beside, and that domain: */
-	size_t missing_names;             /* SIZE_MAX: to be found */
+	/* The names of containers of the host that the trace is of; NULL: nobody asks it. */
+	const struct host_containers *host_containers;
+	struct missing missing; /* for so many names, here and beside, and that domain: */
+	size_t missing_names;   /* SIZE_MAX: to be found */
 	struct keyed_rows keyed_rows;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	struct pairs pairs;

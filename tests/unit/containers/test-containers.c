@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/process/remove.h"
 #include "containers/containers.h"
+#include "containers/host-names.h"
 #include "suites.h"
 
 #define ID    "3f0c1a5be2d94c7788aa0123456789abcdef0123456789abcdef0123456789ab"
@@ -408,6 +410,69 @@ START_TEST(scans_processes)
 }
 END_TEST
 
+/* ---- names of namespaces ---- */
+
+static void drop_process(int pid)
+{
+	char *path = mem_printf("%s/proc/%d", tree, pid);
+
+	remove_tree(path);
+	free(path);
+}
+
+static const char *name_at(struct host_names *names, uint32_t ns, uint64_t now)
+{
+	static char room[CONTAINER_NAME_BYTES];
+
+	return host_names_find(names, ns, now, room) ? room : NULL;
+}
+
+/* Containers that come later, others that get the number of one that is gone, and what is none. */
+START_TEST(names_namespaces)
+{
+	const uint64_t second = NS_PER_S, begin = 1000 * second;
+	struct host_names *names;
+
+	make_tree();
+	put_process(1, "/init.scope", 4026531836u, 1);
+	put_process(70, "/lxc/c1", 4026532200u, 1);
+	put_process(80, "/user.slice/user-1000.slice/session-3.scope", 4026532900u, 1);
+	names = host_names_new(tree);
+	ck_assert_str_eq(name_at(names, 4026532200u, begin), "c1");
+	ck_assert_ptr_null(name_at(names, 4026532900u, begin)); /* that of no container */
+	ck_assert_ptr_null(name_at(names, 0, begin));
+
+	put_process(90, "/lxc/c2", 4026532300u, 1);
+	ck_assert_ptr_null(name_at(names, 4026532300u, begin + second / 2)); /* not all the time */
+	ck_assert_str_eq(name_at(names, 4026532300u, begin + 60 * second), "c2");
+
+	drop_process(70); /* its windows may come later than it goes */
+	ck_assert_str_eq(name_at(names, 4026532200u, begin + 120 * second), "c1");
+	put_process(71, "/lxc/c3", 4026532200u, 1);
+	ck_assert_str_eq(name_at(names, 4026532200u, begin + 180 * second), "c3");
+	host_names_free(names);
+	drop_tree();
+}
+END_TEST
+
+/* Of containers that share a namespace the one whose process is its first, in whatever order they
+ * are seen. */
+START_TEST(names_shared_namespaces)
+{
+	struct host_names *names;
+
+	make_tree();
+	put_process(70, "/lxc/side1", 4026532200u, 8);
+	put_process(71, "/lxc/main", 4026532200u, 1);
+	put_process(72, "/lxc/side2", 4026532200u, 9);
+	names = host_names_new(tree);
+	ck_assert_str_eq(name_at(names, 4026532200u, NS_PER_S), "main");
+	host_names_free(names);
+	host_names_free(NULL);
+	drop_tree();
+}
+END_TEST
+
 Suite *suite_containers(void)
 {
 	Suite *suite = suite_create("containers");
@@ -417,6 +482,8 @@ Suite *suite_containers(void)
 	tcase_add_loop_test(cgroups, chooses_hierarchies, 0, sizeof(files) / sizeof(files[0]));
 	tcase_add_test(cgroups, bounds_paths);
 	tcase_add_loop_test(host, finds_names, 0, sizeof(trees) / sizeof(trees[0]));
+	tcase_add_test(host, names_namespaces);
+	tcase_add_test(host, names_shared_namespaces);
 	tcase_add_test(host, asks_again);
 	tcase_add_test(host, forgets_its_own_path);
 	tcase_add_test(host, forgets_places);
