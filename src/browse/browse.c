@@ -78,11 +78,6 @@ int browse_check(const struct options *options, struct err *err)
 		       : options->session ? refuse(err, "session", "only with a store")
 					  : 0;
 	}
-	if (options->selection.by_service) {
-		return err_raise(err, -EINVAL,
-				 "--per service: a store has of each thread its PID namespace: "
-				 "--per container");
-	}
 	if (count > 1) {
 		return err_raise(err, -EINVAL,
 				 "top shows one store at a time, and no trace beside it");

@@ -49,7 +49,7 @@ void host_names_free(struct host_names *names)
 	}
 }
 
-static struct host_name *name_of(const struct host_names *names, uint32_t pid_ns)
+static struct host_name *name_of_ns(const struct host_names *names, uint32_t pid_ns)
 {
 	for (size_t i = 0; i < names->known.count; i++) {
 		if (names->known.at[i].pid_ns == pid_ns) {
@@ -61,10 +61,10 @@ static struct host_name *name_of(const struct host_names *names, uint32_t pid_ns
 
 /* Containers of a pod may share a namespace: it has the name of the one whose process is the first
  * there, else that which is seen first. */
-static void note_seen(void *user, const struct containers_place *place, int32_t vpid)
+static void note_place(void *user, const struct containers_place *place, int32_t vpid)
 {
 	struct host_names *names = user;
-	struct host_name *known = name_of(names, place->pid_ns);
+	struct host_name *known = name_of_ns(names, place->pid_ns);
 
 	if (place->pid_ns == 0 || !place->group.name[0]) {
 		return;
@@ -84,7 +84,7 @@ static void note_seen(void *user, const struct containers_place *place, int32_t 
 	known->looked_ns = names->looked_ns;
 }
 
-static void look(struct host_names *names, uint64_t now_ns)
+static void look_at_host(struct host_names *names, uint64_t now_ns)
 {
 	uint64_t begin = now_monotonic_ns();
 
@@ -93,21 +93,21 @@ static void look(struct host_names *names, uint64_t now_ns)
 	}
 	names->looks++;
 	names->looked_ns = now_ns;
-	containers_scan(names->containers, note_seen, names);
+	containers_scan(names->containers, note_place, names);
 	names->cost_ns = now_monotonic_ns() - begin;
 }
 
 bool host_names_find(struct host_names *names, uint32_t pid_ns, uint64_t now_ns,
 		     char room[CONTAINER_NAME_BYTES])
 {
-	const struct host_name *known = name_of(names, pid_ns);
+	const struct host_name *known = name_of_ns(names, pid_ns);
 	uint64_t least = COST_PART * names->cost_ns;
 
 	least = least > LOOK_NS ? least : LOOK_NS;
 	if ((!known || now_ns - known->looked_ns >= REFRESH_NS) &&
 	    (names->looks == 0 || now_ns - names->looked_ns >= least)) {
-		look(names, now_ns);
-		known = name_of(names, pid_ns);
+		look_at_host(names, now_ns);
+		known = name_of_ns(names, pid_ns);
 	}
 	if (known) {
 		memcpy(room, known->name, CONTAINER_NAME_BYTES);

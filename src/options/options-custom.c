@@ -116,11 +116,13 @@ int options_per(struct options *options, const char *value, struct err *err)
 }
 
 const char *const options_stored_kinds[] = {
-	"all", "cpu", "tid", "pid", "comm", "prio", "container", "host", "host,container", NULL
+	"all",  "cpu",       "tid",     "pid",  "comm",
+	"prio", "container", "service", "host", "host,container",
+	NULL
 };
 
-const char *const options_compared_kinds[] = { "all",  "cpu",       "tid",  "pid", "comm",
-					       "prio", "container", "host", NULL };
+const char *const options_compared_kinds[] = { "all",  "cpu",       "tid",     "pid",  "comm",
+					       "prio", "container", "service", "host", NULL };
 
 int options_per_stored(struct options *options, const char *value, struct err *err)
 {

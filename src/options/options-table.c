@@ -53,7 +53,7 @@
 static const char *const report_formats[] = { "text", "json", "csv", "html", "perfetto", NULL };
 static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
 static const char *const export_forms[] = { "perfetto", "folded", NULL };
-static const char *const hierarchies[] = { "cpu", "process", NULL };
+static const char *const hierarchies[] = { "cpu", "process", "service", NULL };
 static const char *const tracers[] = { "auto", "lttng", "ftrace", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 static const char *const metrics_profiles[] = { "small", "full", NULL };
@@ -183,7 +183,8 @@ const struct option options_table[] = {
 	  CUSTOM(options_slices), GROUP("Phases") },
 	{ 'p', "compromise", "P", "from 0, each change is a phase, to 1, all is one (suggested)",
 	  FOR_OVERVIEW, CUSTOM(options_compromise) },
-	{ 0, "hierarchy", "cpu|process", "also what changed where: on which CPU, in which process",
+	{ 0, "hierarchy", "cpu|process|service",
+	  "also what changed where: on which CPU, in which process; processes by service",
 	  FOR_OVERVIEW, WORD(hierarchy, "hierarchy", hierarchies) },
 	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]][/SESSION] (5342)",
 	  FOR_REPLAY | FOR_RECORD, TEXT(to), GROUP("Sessions") },
@@ -254,11 +255,13 @@ const struct option options_table[] = {
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
 	{ 0, "per", "KIND",
-	  "only lists by cpu, tid, pid, comm, prio or container; host, or host,container: a row "
+	  "only lists by cpu, tid, pid, comm, prio, container or service; host, or host,container: "
+	  "a row "
 	  "for each",
 	  FOR_HISTORY, CUSTOM(options_per_stored), GIVEN(has_per), .words = options_stored_kinds },
 	{ 0, "per", "KIND",
-	  "only lists by cpu, tid, pid, comm, prio or container; host: of stores, a row for each",
+	  "only lists by cpu, tid, pid, comm, prio, container or service; host: of stores, a row "
+	  "for each",
 	  FOR_COMPARE, CUSTOM(options_per_stored), GIVEN(has_per),
 	  .words = options_compared_kinds },
 	{ 0, "per", "KIND", "only lists by cpu, tid, pid, comm, prio, container or service",

@@ -240,19 +240,15 @@ static int check_selection(const struct options *options, struct err *err)
 	return 0;
 }
 
-/* A store has of each thread its PID namespace; so have the names that users give. */
+/* Names that users give are those of namespaces. */
 static int check_services(const struct options *options, struct err *err)
 {
-	const char *other = options->baseline ? "--baseline"
-			    : options->selection.containers.count > 0 || options->names_of_host
-				    ? "--containers"
-				    : NULL;
+	bool has_names = options->selection.containers.count > 0 || options->names_of_host;
 
-	return options->selection.by_service && other
+	return options->selection.by_service && has_names
 		       ? err_raise(err, -EINVAL,
-				   "%s knows containers by their PID namespaces: it has no effect "
-				   "with --per service",
-				   other)
+				   "--containers knows containers by their PID namespaces: it has "
+				   "no effect with --per service")
 		       : 0;
 }
 
@@ -358,7 +354,10 @@ static int check_together(struct options *options, unsigned int command,
 		r = options_choose_asked(options, command == FOR_COMPARE || command == FOR_TOP,
 					 err);
 	}
-	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
+	if (r == 0 && options->hierarchy && strcmp(options->hierarchy, "service") == 0) {
+		options->selection.by_service = true;
+		options->hierarchy = "process";
+	} else if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,
 				 "--hierarchy has no effect with --format html: the page has both");
 	}

@@ -126,7 +126,8 @@ struct options {
 	const char *state;     /* checkpoint file: read at the start, written at the end */
 	uint64_t slices;       /* of an overview */
 	double compromise;     /* of an overview; negative: the suggested one */
-	const char *hierarchy; /* of an overview: cpu, process */
+	const char *hierarchy; /* of an overview: cpu, process; service: process, with
+				* selection.by_service */
 	const char *thread;    /* to explain: a tid or a name; NULL: the most important one */
 	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: no limit */
 	const char *on_lag;                        /* keep, skip */

@@ -73,7 +73,7 @@ struct rollup_table {
 
 /* What a container was last called. */
 struct rollup_name {
-	uint64_t pid_ns;
+	uint64_t id; /* of its row */
 	char name[CONTAINER_NAME_BYTES];
 };
 

@@ -173,12 +173,12 @@ void rollup_note_names(struct rollup *rollup, const struct report_table *from)
 		struct rollup_name *name = NULL;
 
 		for (size_t k = 0; k < rollup->names.count && !name; k++) {
-			name = rollup->names.at[k].pid_ns == from->rows[i].id ? &rollup->names.at[k]
-									      : NULL;
+			name = rollup->names.at[k].id == from->rows[i].id ? &rollup->names.at[k]
+									  : NULL;
 		}
 		if (!name) {
 			name = vec_push(&rollup->names);
-			name->pid_ns = from->rows[i].id;
+			name->id = from->rows[i].id;
 		}
 		(void)snprintf(name->name, sizeof(name->name), "%s", from->rows[i].name);
 	}
@@ -222,7 +222,7 @@ static void name_process(struct rollup_row *process, const struct rollup_row *th
 
 	if (view->comm[0] && process->view.pid >= 0 &&
 	    process_name_by(&process->named, view->tid, view->pid, thread->row.id)) {
-		process->view.container = view->container;
+		report_set_container(&process->view, report_container_id(view));
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
@@ -246,7 +246,7 @@ static struct rollup_row *process_of(const struct rollup *rollup, struct rollup_
 	if (leader && view.pid >= 0) {
 		row->view = *leader;
 		if (leader->container == 0) { /* stores have it of threads only */
-			row->view.container = thread->view.container;
+			report_set_container(&row->view, report_container_id(&thread->view));
 		}
 		return row;
 	}
@@ -256,15 +256,15 @@ static struct rollup_row *process_of(const struct rollup *rollup, struct rollup_
 	return row;
 }
 
-static const char *name_of(const struct rollup *rollup, uint32_t pid_ns)
+static const char *name_of(const struct rollup *rollup, const struct thread_view *view)
 {
-	const char *name = selection_container(rollup->selection, pid_ns);
+	const char *name = report_is_placed(view)
+				   ? NULL
+				   : selection_container(rollup->selection, view->container);
+	uint64_t id = report_container_id(view);
 
 	for (size_t i = 0; !name && i < rollup->names.count; i++) {
-		name = rollup->names.at[i].pid_ns ==
-				       selection_container_id(rollup->selection, pid_ns)
-			       ? rollup->names.at[i].name
-			       : NULL;
+		name = rollup->names.at[i].id == id ? rollup->names.at[i].name : NULL;
 	}
 	return name ? name : "";
 }
@@ -272,9 +272,8 @@ static const char *name_of(const struct rollup *rollup, uint32_t pid_ns)
 static struct rollup_row *container_of(struct rollup *rollup, struct rollup_table *table,
 				       const struct rollup_row *thread)
 {
-	uint32_t pid_ns = thread->view.container;
-	struct report_row like = { .id = selection_container_id(rollup->selection, pid_ns),
-				   .name = name_of(rollup, pid_ns),
+	struct report_row like = { .id = report_container_id(&thread->view),
+				   .name = name_of(rollup, &thread->view),
 				   .keyed = "" };
 
 	assert(table->table->scope == SCOPE_CONTAINER);
@@ -285,14 +284,13 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 static void place_processes(const struct rollup *rollup, struct rollup_table *table)
 {
 	VEC_EACH_OF(&table->all, row) {
-		uint32_t pid_ns = row->view.container;
+		bool is_known = row->view.container != 0;
 
 		free(row->by);
-		row->by = mem_strdup(pid_ns != 0 ? name_of(rollup, pid_ns) : "");
+		row->by = mem_strdup(is_known ? name_of(rollup, &row->view) : "");
 		row->row.by = row->by;
 		row->row.owner =
-			pid_ns != 0 ? (int64_t)selection_container_id(rollup->selection, pid_ns)
-				    : REPORT_NO_NUMBER;
+			is_known ? (int64_t)report_container_id(&row->view) : REPORT_NO_NUMBER;
 	}
 }
 
@@ -405,8 +403,12 @@ static struct rollup_row *ended_of(struct rollup *rollup, struct rollup_table *t
 				   const struct rollup_row *row)
 {
 	bool is_named = table->ended < KEYED_ROWS_MAX;
-	struct thread_view view = { .tid = -1, .pid = -1, .container = row->view.container };
-	struct report_row like = { .id = ROW_KEY_NO_ID | view.container, .keyed = view.comm };
+	struct thread_view view = { .tid = -1,
+				    .pid = -1,
+				    .container = row->view.container,
+				    .container_level = row->view.container_level };
+	struct report_row like = { .id = ROW_KEY_NO_ID | report_container_id(&view),
+				   .keyed = view.comm };
 	size_t count = table->all.count;
 	struct rollup_row *ended;
 

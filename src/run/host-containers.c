@@ -15,7 +15,7 @@
 
 /* Namespaces are numbers of one boot of one host; a copy of a machine has the id of the boot that
  * was copied, so the name has to fit, too. */
-static bool fits(const struct metadata *trace, char why[HOST_CONTAINERS_WHY])
+static bool is_of_host(const struct metadata *trace, char why[HOST_CONTAINERS_WHY])
 {
 	const struct env_entry *host = metadata_env(trace, "hostname");
 	const char *theirs = host && host->text ? host->text : "";
@@ -40,7 +40,7 @@ static bool fits(const struct metadata *trace, char why[HOST_CONTAINERS_WHY])
 }
 
 /* A host has one list of names, whatever traces ask for them. */
-static bool name_of(uint32_t pid_ns, char room[CONTAINER_NAME_BYTES])
+static bool name_here(uint32_t pid_ns, char room[CONTAINER_NAME_BYTES])
 {
 	static struct host_names *names;
 
@@ -52,7 +52,7 @@ static bool name_of(uint32_t pid_ns, char room[CONTAINER_NAME_BYTES])
 
 const struct host_containers *run_host_containers(const struct options *options)
 {
-	static const struct host_containers containers = { .fits = fits, .name = name_of };
+	static const struct host_containers containers = { .fits = is_of_host, .name = name_here };
 
 	return options->names_of_host ? &containers : NULL;
 }

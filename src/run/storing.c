@@ -23,12 +23,13 @@ static int check_store(const struct options *options, struct err *err)
 {
 	const struct selection *selection = &options->selection;
 
-	if (selection_of(selection) || options->display.per != PER_ALL || selection->min_ns > 0 ||
+	if (selection_of(selection) ||
+	    (options->display.per != PER_ALL && !selection->by_service) || selection->min_ns > 0 ||
 	    selection->max_ns < UINT64_MAX) {
 		return err_raise(
 			err, -EINVAL,
-			"--store keeps all rows: --tid, --pid, --comm, --cpu, --irq, --per, "
-			"--min and --max are for `sillage history`");
+			"--store keeps all rows: --tid, --pid, --comm, --cpu, --irq, --per "
+			"(but for service), --min and --max are for `sillage history`");
 	}
 	return 0;
 }

@@ -366,6 +366,9 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 					 reader->path, of->key ? of->key : "the totals");
 		}
 		table->unwritten |= row->unwritten;
+		if (reader->selection) {
+			store_show_kind(of, row, selection_by_service(reader->selection));
+		}
 		if (reader->selection && !is_row_wanted(reader->selection, of, row)) {
 			columns_empty(&table->kinds, row->values);
 			table->rows.count--;
@@ -469,6 +472,7 @@ static int read_analysis(struct store_reader *reader, size_t a, const struct sql
 			.rows = table->shown.at,
 			.row_count = table->shown.count,
 			.unknown = table->lacks | table->unwritten | unknown_in(reader, a, t),
+			.is_of_services = selection_by_service(reader->selection),
 			.is_whole = is_whole(reader->selection, of) ||
 				    has_unknown_cpus(reader->selection, table, of)
 		};
@@ -532,7 +536,10 @@ static int read_views(struct store_reader *reader, const struct sqlite_place *pl
 		(void)snprintf(view->view.comm, sizeof(view->view.comm), "%s", comm ? comm : "");
 		view->view.has_prio = sqlite3_column_type(at, 9) != SQLITE_NULL;
 		view->view.prio = sqlite3_column_int(at, 9);
-		view->view.container = (uint32_t)sqlite3_column_int64(at, 10);
+		report_set_container(&view->view, (uint64_t)sqlite3_column_int64(at, 10));
+		if (reader->selection) {
+			store_show_kind_of(&view->view, selection_by_service(reader->selection));
+		}
 		r = sqlite_cursor_next(&reader->views, place);
 	}
 	return r < 0 ? failed(reader, err) : 0;

@@ -579,6 +579,44 @@ def rows_by(sillage, trace, per, *words):
     return {row.get('name', '-'): row for row in total['cpu']['containers']}, total
 
 
+def lines_of(*words):
+    out = subprocess.run([*words, '-f', 'json'], capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def by_service_later(sillage, place, trace, rows):
+    """A store has the services of its run, also in windows that are made of others; comparisons and hierarchies too."""
+    store, other = place + '/services.db', place + '/containers.db'
+    ours = {name for name in rows if name.startswith('sillage-%d' % os.getpid())}  # others may have theirs
+
+    def totals_of(*words):
+        line = [line for line in lines_of(sillage, 'history', '-n', '0', '-a', 'cpu', *words) if line['type'] == 'total'][-1]
+        return {row.get('name', '-'): row for row in line['cpu']['containers']}, line['cpu']['processes']
+    for per, path in (('service', store), (None, other)):
+        done = lines_of(sillage, 'analyze', '-q', '-a', 'cpu', '-i', '20ms', '--store', path, '--store-also', '200ms', '--trigger',
+                        'cpu.containers[name=%s].run > 1%%' % max(ours), *(['--per', per] if per else []), trace)
+        assert any(line['type'] == 'trigger' for line in done) or not per, done
+    for words in ([], ['-i', '20ms'], ['-i', '200ms'], ['--merged']):
+        found, processes = totals_of('--per', 'service', *words, store)
+        assert found == rows, (words, found, rows)
+        assert {one.get('service', '-') for one in processes} <= set(rows) and not any('pid_ns' in one for one in processes), processes
+    run_ns = sum(row['run_ns'] for row in rows.values())
+    for per, path in (('container', store), ('service', other)):  # what a run did not list is not known
+        found, processes = totals_of('--per', per, path)
+        assert list(found) == ['-'] and found['-']['run_ns'] == run_ns, (per, found)
+        assert not any('service' in one or 'container' in one for one in processes), processes
+    known, _ = totals_of('--per', 'container', other)
+    assert len(known) > 1 and sum(row['run_ns'] for row in known.values()) == run_ns, known
+    changes = [line for line in lines_of(sillage, 'compare', '-a', 'cpu', '--per', 'service', store, trace) if line['type'] == 'change']
+    assert all(line['difference'] == 0 for line in changes), changes
+    found = {line['name'] for line in changes if line.get('list') == 'containers'}
+    assert found | {''} == set(rows) - {'-'} | {''}, found
+    tree = lines_of(sillage, 'overview', '--hierarchy', 'service', trace)[-1]['hierarchies'][0]
+    assert ours <= {node['name'] for node in tree['nodes']} and tree['by'] == 'process', tree['nodes']
+    page = subprocess.run([sillage, 'overview', '--hierarchy', 'service', '-f', 'html', trace], capture_output=True, text=True, check=True)
+    assert max(ours) in page.stdout
+
+
 def placed(sillage, place):
     """A container that has a PID namespace and a service that has none: who is of them, their names and times."""
     container, service = 'sillage-%d' % os.getpid(), 'sillage-%d.service' % os.getpid()
@@ -643,9 +681,9 @@ def placed(sillage, place):
     assert other.returncode != 0 and '--per service' in other.stderr, other
     text = subprocess.run([sillage, 'analyze', '-a', 'cpu', '--per', 'service', '-n', '0', trace], capture_output=True, text=True).stdout
     assert re.search(r'^ +SERVICE +RUN', text, re.M) and re.search(r'^ +\S+ \(\d+\) in %s ' % service, text, re.M), text
-    for words in (['--containers', place + '/none'], ['--baseline', place + '/none'], ['--store', place + '/none.db']):
-        refused = subprocess.run([sillage, 'analyze', '--per', 'service', *words, trace], capture_output=True, text=True)
-        assert refused.returncode == 2, refused
+    refused = subprocess.run([sillage, 'analyze', '--per', 'service', '--containers', place + '/none', trace], capture_output=True)
+    assert refused.returncode == 2, refused
+    by_service_later(sillage, place, trace, by_service)
     return 'placed: a container of namespace %d ran for %d ns, a service for %d' % (
         inner['pid_ns'], by_service[container]['run_ns'], by_service[service]['run_ns'])
 

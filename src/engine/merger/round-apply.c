@@ -390,7 +390,7 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_PROCESS:
 		apply_pid(thread, at->group);
-		if (!(record->arg16 & RECORD_BY_LEVEL)) {
+		if (!(record->arg16 & RECORD_BY_LEVEL) && !report_is_placed(&thread->view)) {
 			thread->view.container_level = 0; /* what the statedump says next counts */
 		}
 		if (at->selects) {

@@ -85,7 +85,7 @@ const struct thread *report_leader(struct tables *tables, int32_t pid)
 /* The thread that names the process also says which container it is in. */
 static void take_name(struct process_row *process, const struct thread *thread)
 {
-	process->view.container = thread->view.container;
+	report_set_container(&process->view, report_container_id(&thread->view));
 	memcpy(process->view.comm, thread->view.comm, sizeof(process->view.comm));
 }
 

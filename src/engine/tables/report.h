@@ -20,6 +20,8 @@
 #define REPORT_NO_NUMBER INT64_MIN
 /* In ids of rows about services: their numbers are no PID namespaces, and mean nothing to users. */
 #define REPORT_PLACE_ID (UINT64_C(1) << 32)
+/* thread_view.container_level where thread_view.container is such a number. */
+#define REPORT_PLACE_LEVEL (UINT8_MAX - 1)
 
 /* The PID namespace that the id of a row about a container is; UINT64_MAX: none. */
 static inline uint64_t report_pid_ns(uint64_t id)
@@ -74,6 +76,28 @@ struct thread_view {
 };
 
 _Static_assert(sizeof(struct thread_view) == 36, "threads are many");
+
+static inline bool report_is_placed(const struct thread_view *view)
+{
+	return view->container_level == REPORT_PLACE_LEVEL;
+}
+
+/* The id of the row of what a thread is in: of its PID namespace, or its service. */
+static inline uint64_t report_container_id(const struct thread_view *view)
+{
+	return view->container == 0     ? ROW_KEY_NO_ID
+	       : report_is_placed(view) ? REPORT_PLACE_ID | view->container
+					: view->container;
+}
+
+/* The other way round. */
+static inline void report_set_container(struct thread_view *view, uint64_t id)
+{
+	bool is_placed = id != ROW_KEY_NO_ID && (id & REPORT_PLACE_ID);
+
+	view->container = id == ROW_KEY_NO_ID ? 0 : (uint32_t)id;
+	view->container_level = is_placed ? REPORT_PLACE_LEVEL : 0;
+}
 
 struct report_table {
 	const struct analysis *analysis;

@@ -287,7 +287,7 @@ void shard_place(struct shard *shard, struct thread *thread, const struct place_
 
 	assert_hot(record_place_is_sound(record->words));
 	if (selection_by_service(shard->layout->setup->selection)) {
-		view->container = (uint32_t)record->words[0];
+		report_set_container(view, REPORT_PLACE_ID | (uint32_t)record->words[0]);
 		note_named(shard, view->container, view->tid, record);
 		return;
 	}

@@ -154,12 +154,12 @@ static inline struct thread_told *thread_told(const struct layout *layout, struc
 #define CONTAINER_HOST_NAME "host"
 
 /* thread_view.container_level: 0 if none is known, else the level and 1; a fork says the thread's
- * own. */
+ * own.  By service it is REPORT_PLACE_LEVEL. */
 #define CONTAINER_LEVEL_FORK UINT8_MAX
 
 static inline uint8_t container_level(uint64_t level)
 {
-	return level < CONTAINER_LEVEL_FORK - 2 ? (uint8_t)(level + 1) : CONTAINER_LEVEL_FORK - 1;
+	return level < REPORT_PLACE_LEVEL - 1 ? (uint8_t)(level + 1) : REPORT_PLACE_LEVEL - 1;
 }
 
 /*

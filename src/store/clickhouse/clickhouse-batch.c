@@ -237,7 +237,7 @@ static void put_thread(struct clickhouse_encoder *encoder, const struct store_it
 	} else {
 		put_null(part);
 	}
-	put_number(part, view->view.container);
+	put_number(part, (int64_t)store_container(&view->view));
 	end_row(batch, part, version);
 }
 

@@ -355,7 +355,7 @@ static struct store_cell row_cell(const struct store_column *column, const struc
 		return view && view->has_prio ? number_cell((uint64_t)(int64_t)view->prio)
 					      : no_cell;
 	case STORE_CONTAINER:
-		return view ? number_cell(view->container) : no_cell;
+		return view ? number_cell(store_container(view)) : no_cell;
 	default:
 		return instance_cell(column, row);
 	}
@@ -540,7 +540,7 @@ static void take_cell(const struct store_column *column, const struct store_cell
 		ret->view.prio = (int32_t)cell->number;
 		break;
 	case STORE_CONTAINER:
-		ret->view.container = (uint32_t)cell->number;
+		report_set_container(&ret->view, (uint64_t)cell->number);
 		break;
 	default:
 		take_instance(column, cell, &ret->instance);
@@ -563,6 +563,27 @@ static void take_unwritten(const struct table *table, const struct store_column 
 			ret->unwritten |= (uint16_t)(1u << columns[i].at);
 		}
 	}
+}
+
+static bool is_other_kind(uint64_t id, bool by_service)
+{
+	return id != ROW_KEY_NO_ID && id != 0 && !(id & REPORT_PLACE_ID) == by_service;
+}
+
+void store_show_kind_of(struct thread_view *view, bool by_service)
+{
+	if (is_other_kind(report_container_id(view), by_service)) {
+		report_set_container(view, ROW_KEY_NO_ID);
+	}
+}
+
+void store_show_kind(const struct table *table, struct store_row *row, bool by_service)
+{
+	if (table->scope == SCOPE_CONTAINER && is_other_kind(row->row.id, by_service)) {
+		row->row.id = ROW_KEY_NO_ID;
+		row->row.name = "";
+	}
+	store_show_kind_of(&row->view, by_service);
 }
 
 int store_take_row(const struct table *table, const struct store_column *columns, size_t count,

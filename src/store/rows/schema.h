@@ -89,6 +89,12 @@ void store_cells(const struct report_table *table, const struct report_row *row,
 		 const struct store_column *columns, size_t count, struct store_cell *cells,
 		 struct store_scratch *scratch);
 
+/* What is written of the namespace, or the service, that a thread is in; 0: it is not known. */
+static inline uint64_t store_container(const struct thread_view *view)
+{
+	return view->container == 0 ? 0 : report_container_id(view);
+}
+
 /* A row that was read, with all that it points to; zeroed at first. */
 struct store_row {
 	struct report_row row;
@@ -99,6 +105,11 @@ struct store_row {
 	uint64_t values[COLUMNS_MAX];
 	uint16_t unwritten; /* bit by bit the figures that an older version did not know */
 };
+
+/* Windows are by PID namespace or by service, as their runs were.  By service, or not, what a
+ * thread is in, and what a row about a container is of, is not known if it is of the other kind. */
+void store_show_kind_of(struct thread_view *view, bool by_service);
+void store_show_kind(const struct table *table, struct store_row *row, bool by_service);
 
 /* Makes a row of cells; @ret is not moved afterwards.  -EINVAL: they are damaged.  The histograms
  * belong to the caller (columns_empty()). */

@@ -223,7 +223,7 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 	} else {
 		(void)sqlite3_bind_null(put, 11);
 	}
-	(void)sqlite3_bind_int64(put, 12, view->view.container);
+	(void)sqlite3_bind_int64(put, 12, (int64_t)store_container(&view->view));
 	writer->rows++;
 	return sqlite_step(writer->db, writer->path, put, err);
 }
