@@ -425,8 +425,21 @@ def ends(sillage, place):
     assert status == 1 and 'available_events' in said and not os.path.exists(place + '/none'), said
     status, said = run(sillage, '-q', '-o', place + '/status', '--', 'sh', '-c', 'exit 7')
     assert status == 7, (status, said)
+    nobody = subprocess.Popen(['true'])
+    nobody.wait()
+    os.mkdir(place + '/bin')
+    with open(place + '/bin/plain', 'w') as file:
+        file.write('x')
+    for status, word, words in ((2, 'no such process', ['--pid', '%d,%d' % (os.getpid(), nobody.pid), '--duration', '0.1s']),
+                                (127, 'command not found', ['--', 'no-such-command']),
+                                (127, 'No such file', ['--', place + '/bin/none']),
+                                (126, 'Permission', ['--', place + '/bin']), (126, 'Permission', ['--', 'plain'])):
+        done = run(sillage, '-o', place + '/none', *words, env=dict(os.environ, PATH='%s:%s/bin' % (os.environ['PATH'], place)))
+        assert done[0] == status and word in done[1] and not os.path.exists(place + '/none'), (status, words, done)
     status, said = run(sillage, '-o', place + '/one', '--pid', str(os.getpid()), '--duration', '0.1s')
     assert status == 0 and 'sillage analyze --tid %d %s/one' % (os.getpid(), place) in said, said
+    of_kernel, own = map(int, re.search(r': (\d+) events of the kernel, (\d+) of the state dump and derived, 0 lost', said).groups())
+    assert figures(sillage, place + '/one', '-a', 'count')['count']['events'] == of_kernel + own and of_kernel > 0 < own, said
     return 'ends: signals end it in order, nothing of the host is changed, errors say what helps'
 
 

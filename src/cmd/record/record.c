@@ -22,6 +22,7 @@
 #include "base/shell.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/record/record-check.h"
 #include "cmd/record/record-dir.h"
 #include "cmd/record/record-events.h"
 #include "cmd/record/record-relay.h"
@@ -107,6 +108,14 @@ static void end_command(struct recording *recording)
 
 /* ---- what is said ---- */
 
+/* Their sum is what readers of the trace count. */
+static char *events_text(const struct convert_account *trace)
+{
+	return mem_printf("%" PRIu64 " events of the kernel, %" PRIu64
+			  " of the state dump and derived",
+			  trace->written, trace->own + trace->derived);
+}
+
 static void say_losses(const struct recording *recording, const struct recorder_account *account)
 {
 	const struct options *options = recording->options;
@@ -156,14 +165,15 @@ static void say_next(const struct options *options, const char *word)
 static void say_end(const struct recording *recording)
 {
 	struct recorder_account account;
-	char *word = shell_word(recording->path);
+	char *word = shell_word(recording->path), *events;
 
 	recorder_account(recording->recorder, &account);
-	say("%" PRIu64 ".%" PRIu64 " s of this host are in %s: %" PRIu64 " events, %" PRIu64
-	    " lost, %" PRIu64 " MiB",
-	    account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10), recording->path,
-	    account.trace.written, account.trace.lost,
-	    (record_dir_bytes(recording->dir) + (1 << 20) - 1) >> 20);
+	events = events_text(&account.trace);
+	say("%" PRIu64 ".%" PRIu64 " s of this host are in %s: %s, %" PRIu64 " lost, %" PRIu64
+	    " MiB",
+	    account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10), recording->path, events,
+	    account.trace.lost, (record_dir_bytes(recording->dir) + (1 << 20) - 1) >> 20);
+	free(events);
 	say_losses(recording, &account);
 	if (recording->options->verbosity > 0) {
 		say("the kernel: %" PRIu64 " read, %" PRIu64 " left, %" PRIu64 " overrun, %" PRIu64
@@ -232,7 +242,7 @@ static int take_snapshot(struct recording *recording, struct err *err)
 	struct convert_sink sink = { .metadata = record_dir_metadata, .packet = record_dir_packet };
 	char *path = mem_printf("%s/" RECORD_DIR_SNAPSHOT "%u", recording->path,
 				++recording->snapshots),
-	     *word;
+	     *word, *events;
 	struct recorder_account account;
 	struct record_dir *dir = NULL;
 	int r = record_dir_make(path, err);
@@ -242,8 +252,9 @@ static int take_snapshot(struct recording *recording, struct err *err)
 	r = r < 0 ? r : recorder_snapshot(recording->recorder, &sink, &account, err);
 	if (r == 0 && recording->options->verbosity >= 0) {
 		word = shell_word(path);
-		say("%" PRIu64 " events are in %s; next: sillage report %s", account.trace.written,
-		    path, word);
+		events = events_text(&account.trace);
+		say("%s are in %s; next: sillage report %s", events, path, word);
+		free(events);
 		free(word);
 	}
 	record_dir_free(dir);
@@ -492,11 +503,18 @@ static int run(const struct options *options)
 {
 	struct recording recording = { .options = options, .ready = -1 };
 	struct err err;
+	int status;
 
 	assert(options->buffer_bytes > 0);
 	if (check_to(options, &recording.url, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
+	}
+	status = record_check(options, &err);
+	if (status != 0) {
+		say("%s", err.text);
+		url_fini(&recording.url);
+		return status;
 	}
 	recording.path = options->output ? mem_strdup(options->output) : usual_path();
 	return run_recording(&recording);
