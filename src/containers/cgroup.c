@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 #define ID_LEAST 12 /* hexadecimal digits, as docker's short ids have them, */
@@ -92,22 +93,24 @@ static void copy_part(char *to, size_t room, struct component part)
 /* As systemd escapes names of machines in those of units: "\x2d" is "-". */
 static void copy_unescaped(char *to, size_t room, struct component part)
 {
+	char *text = mem_alloc(part.len + 1);
 	size_t len = 0;
 
-	for (size_t i = 0; i < part.len && len + 1 < room; i++) {
+	for (size_t i = 0; i < part.len; i++) {
 		char digits[3] = "";
 
 		if (part.len - i >= 4 && part.at[i] == '\\' && part.at[i + 1] == 'x') {
 			memcpy(digits, part.at + i + 2, 2);
 		}
 		if (strspn(digits, "0123456789abcdef") == 2 && strcmp(digits, "00") != 0) {
-			to[len++] = (char)strtoul(digits, NULL, 16);
+			text[len++] = (char)strtoul(digits, NULL, 16);
 			i += 3;
 		} else {
-			to[len++] = part.at[i];
+			text[len++] = part.at[i];
 		}
 	}
-	to[len] = '\0';
+	copy_part(to, room, (struct component){ text, len });
+	free(text);
 }
 
 /* ---- containers ---- */
@@ -280,10 +283,10 @@ static void note_unit(struct cgroup *ret, struct component part)
 		return;
 	}
 	if (ret->kind == CGROUP_SERVICE && strncmp(ret->name, "user@", 5) == 0) {
-		(void)snprintf(
-			ret->name, sizeof(ret->name), "user@%s/%.*s", ret->user,
-			(int)(part.len < CONTAINER_NAME_BYTES ? part.len : CONTAINER_NAME_BYTES),
-			part.at);
+		char *name = mem_printf("user@%s/%.*s", ret->user, (int)part.len, part.at);
+
+		copy_part(ret->name, sizeof(ret->name), (struct component){ name, strlen(name) });
+		free(name);
 	} else {
 		copy_part(ret->name, sizeof(ret->name), part);
 	}

@@ -26,6 +26,7 @@ static const struct role {
 	{ "sched", "sched_process_fork", ROLE_FORK, { "parent_pid", "child_pid" }, 2 },
 	{ "task", "task_newtask", ROLE_NEW_TASK, { "pid", "clone_flags" }, 2 },
 	{ "sched", "sched_process_exec", ROLE_EXEC, { "pid", "old_pid" }, 1 },
+	{ "task", "task_rename", ROLE_RENAME, { "pid" }, 0 },
 	{ "sched", "sched_process_exit", ROLE_EXIT, { "pid" }, 1 },
 	{ "cgroup", "cgroup_attach_task", ROLE_MOVE, { "pid" }, 1 },
 	{ "cgroup", "cgroup_transfer_tasks", ROLE_MOVE, { "pid" }, 1 },

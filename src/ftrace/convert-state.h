@@ -55,6 +55,7 @@ enum recipe_role {
 	ROLE_NEW_TASK,
 	ROLE_EXEC,
 	ROLE_EXIT,
+	ROLE_RENAME,
 	ROLE_MOVE,   /* to another control group */
 	ROLE_ENTER,  /* raw_syscalls:sys_enter */
 	ROLE_RETURN, /* and sys_exit */

@@ -263,6 +263,36 @@ static void note_exec(struct convert *convert, struct convert_stream *stream,
 	}
 }
 
+/* Some kernels do not say whose name it is: then that of who was called so. */
+static void note_rename(struct convert *convert, const struct recipe *recipe,
+			const struct convert_input *event)
+{
+	enum { TID };
+	const struct ftrace_field *new = ftrace_format_field(recipe->format, "newcomm");
+	const struct ftrace_field *old = ftrace_format_field(recipe->format, "oldcomm");
+	struct convert_task *task =
+		task_of(convert, recipe->fields[TID] ? (int32_t)recipe_number(recipe, TID, event)
+						     : event->tid);
+	char was[TASK_NAME_BYTES] = "";
+
+	if (!task || !new || new->kind != FTRACE_TEXT) {
+		return;
+	}
+	if (!recipe->fields[TID]) {
+		if (!old || old->kind != FTRACE_TEXT || !task->has_name) {
+			return;
+		}
+		recipe_chars(old, event, was, sizeof(was));
+		if (memcmp(was, task->name, sizeof(was)) != 0) {
+			return;
+		}
+	}
+	memset(task->name, 0, sizeof(task->name));
+	recipe_chars(new, event, task->name, sizeof(task->name));
+	task->name[sizeof(task->name) - 1] = '\0';
+	task->has_name = task->name[0] != '\0';
+}
+
 /* ---- control groups ---- */
 
 static void note_move(struct convert *convert, struct convert_stream *stream,
@@ -297,6 +327,9 @@ void tasks_event(struct convert *convert, struct convert_stream *stream,
 		break;
 	case ROLE_EXEC:
 		note_exec(convert, stream, recipe, event);
+		break;
+	case ROLE_RENAME:
+		note_rename(convert, recipe, event);
 		break;
 	case ROLE_MOVE:
 		note_move(convert, stream, recipe, event);

@@ -63,16 +63,11 @@ static int write_text(const char *dir, const char *name, const char *text)
 /* All of a file up to @most bytes, which the caller frees, and which ends with a zero. */
 static int read_text(const char *dir, const char *name, size_t most, char **ret)
 {
-	char *path = mem_printf("%s/%s", dir, name), *text = mem_alloc(most + 1);
-	ssize_t len = host_file_read(path, text, most + 1);
+	char *path = mem_printf("%s/%s", dir, name);
+	ssize_t len = host_file_text(path, most, ret);
 
 	free(path);
-	if (len < 0) {
-		free(text);
-		return (int)len;
-	}
-	*ret = text;
-	return 0;
+	return len < 0 ? (int)len : 0;
 }
 
 static int set(const struct ftrace_instance *instance, const char *name, const char *text,

@@ -281,7 +281,8 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool i
 			}
 		}
 	}
-	*ret_until = time > 0 && time < *ret_until ? time : *ret_until;
+	/* Of sub-buffers that are all bad nothing is known: what is behind them waits. */
+	*ret_until = time < *ret_until ? time : *ret_until;
 	return 0;
 }
 

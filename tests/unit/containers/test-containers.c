@@ -159,6 +159,33 @@ START_TEST(bounds_paths)
 }
 END_TEST
 
+/* Long names that begin alike stay two, wherever in a path they are. */
+START_TEST(tells_long_names_apart)
+{
+	static const char *const forms[] = {
+		"/system.slice/%s.service",
+		"/user.slice/user-1000.slice/user@1000.service/app.slice/%s.service",
+		"/machine.slice/systemd-nspawn@%s.service",
+		"/machine.slice/machine-%s.scope",
+		"/lxc.payload.%s",
+	};
+	struct cgroup one, other;
+	char name[181], path[300];
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		name[179] = '1';
+		(void)snprintf(path, sizeof(path), forms[i], name);
+		cgroup_parse(path, &one);
+		name[179] = '2';
+		(void)snprintf(path, sizeof(path), forms[i], name);
+		cgroup_parse(path, &other);
+		ck_assert_msg(one.name[0] && strcmp(one.name, other.name) != 0, "%s", path);
+	}
+}
+END_TEST
+
 /* ---- trees ---- */
 
 static char tree[] = "/tmp/containers-XXXXXX";
@@ -481,6 +508,7 @@ Suite *suite_containers(void)
 	tcase_add_loop_test(cgroups, knows_paths, 0, sizeof(paths) / sizeof(paths[0]));
 	tcase_add_loop_test(cgroups, chooses_hierarchies, 0, sizeof(files) / sizeof(files[0]));
 	tcase_add_test(cgroups, bounds_paths);
+	tcase_add_test(cgroups, tells_long_names_apart);
 	tcase_add_loop_test(host, finds_names, 0, sizeof(trees) / sizeof(trees[0]));
 	tcase_add_test(host, names_namespaces);
 	tcase_add_test(host, names_shared_namespaces);

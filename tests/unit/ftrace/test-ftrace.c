@@ -796,6 +796,63 @@ START_TEST(derived_by_program)
 }
 END_TEST
 
+/* A thread that is given another name has it at once; what does not say whose it is, is believed of
+ * who was called so. */
+static void rename_then_derive(const char *fields, const char *was, bool is_told)
+{
+	struct ftrace_format *format = parsed("sched", "sched_switch", 9, switch_fields);
+	struct ftrace_format *renamed = parsed("task", "task_rename", 10, fields);
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	struct made made;
+	struct err err;
+	const uint8_t *at;
+	struct switched other = { "other", 5, 120, 1, "swapper/1", 0, 120 },
+			named = { "worker", 77, 120, 1, "swapper/1", 0, 120 };
+	struct {
+		int32_t tid;
+		char old[16], new[16];
+	} rename = { 77, "", "worker" };
+
+	(void)snprintf(rename.old, sizeof(rename.old), "%s", was);
+	ck_assert_int_eq(convert_format(convert, format, &err), 0);
+	ck_assert_int_eq(convert_format(convert, renamed, &err), 0);
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	convert_thread(convert, &(struct convert_known){ .tid = 77, .pid = 77, .name = "shell" });
+	made_begin(&made, false, false, 0);
+	page_of(&made, 20000, 10, 77, &rename, sizeof(rename));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 0, made.bytes, 4096, &err), 0);
+	made_begin(&made, false, false, 0);
+	page_of(&made, 10000, 9, 5, &other, sizeof(other));
+	page_of(&made, 50000, 9, 77, &named, sizeof(named));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 1, made.bytes, 4096, &err), 0);
+	ck_assert_int_eq(convert_until(convert, UINT64_MAX, &err), 0);
+	ck_assert_int_eq(convert_flush(convert, 70000, false, &err), 0);
+	/* As who comes on in the switch that was derived, and then as who leaves. */
+	at = memmem(taken.bytes.at, taken.bytes.count, &named, 20);
+	ck_assert_ptr_nonnull(at);
+	at = memmem(at + 1, taken.bytes.count - (size_t)(at + 1 - taken.bytes.at), &named, 20);
+	ck_assert_int_eq(at != NULL, is_told);
+	convert_free(convert);
+	ftrace_format_free(format);
+	ftrace_format_free(renamed);
+	taken_fini(&taken);
+}
+
+START_TEST(derived_by_new_name)
+{
+	static const char whole[] = "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+				    "\tfield:char oldcomm[16];\toffset:12;\tsize:16;\tsigned:0;\n"
+				    "\tfield:char newcomm[16];\toffset:28;\tsize:16;\tsigned:0;\n";
+
+	rename_then_derive(whole, "another", true);
+	rename_then_derive(strchr(whole, '\n') + 1, "shell", true);
+	rename_then_derive(strchr(whole, '\n') + 1, "another", false);
+}
+END_TEST
+
 /* A switch that the kernel withheld is made from the event that follows it. */
 START_TEST(derives_switches)
 {
@@ -976,6 +1033,7 @@ Suite *suite_ftrace(void)
 	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
 	tcase_add_test(traces, derived_by_program);
+	tcase_add_test(traces, derived_by_new_name);
 	tcase_add_test(traces, forgets_ended_threads);
 	tcase_add_test(traces, forks_of_unknown_processes);
 	suite_add_tcase(suite, traces);
