@@ -2,11 +2,12 @@
  * traceevent: libtraceevent, which trace-cmd is made of, reads the same of formats and sub-buffers
  * as src/ftrace.
  *
- *     traceevent FILE.dat... [EVENTS-DIRECTORY]
+ *     traceevent FILE.dat... [EVENTS-DIRECTORY] [kernel:KB...]
  *
  * Sub-buffers are compared as they are in the files, and as machines with the other byte order and
  * word size would have them.  Formats are those of the files and of the directory, which is
- * tracefs's `events`.
+ * tracefs's `events`.  With kernel:KB this kernel fills sub-buffers of that many KiB, where it may
+ * be told so: their records are also as many as it says.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -16,9 +17,12 @@
 #include <sys/stat.h>
 #include <traceevent/event-parse.h>
 #include <traceevent/kbuffer.h>
+#include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "ftrace/format.h"
+#include "ftrace/host/instance.h"
 #include "ftrace/page.h"
 #include "tracedat/pages.h"
 #include "tracedat/tracedat.h"
@@ -329,6 +333,91 @@ static void compare_dat(struct tep_handle *tep, const char *path)
 	tracedat_close(&dat);
 }
 
+/* ---- this kernel ---- */
+
+/* false: it has sub-buffers of one size only. */
+static bool set_subbuf(unsigned int kb)
+{
+	char *path = mem_printf("/sys/kernel/tracing/instances/sillage-%d/buffer_subbuf_size_kb",
+				(int)getpid());
+	FILE *file = fopen(path, "r+");
+	bool is_set = file && fprintf(file, "%u", kb) > 0;
+
+	is_set = file && fclose(file) == 0 && is_set;
+	free(path);
+	return is_set;
+}
+
+static void fill_subbufs(void)
+{
+	for (unsigned int i = 0; i < 20000; i++) {
+		(void)getppid();
+	}
+}
+
+static void compare_kept(const char *what, struct ftrace_instance *instance,
+			 const struct ftrace_layout *layout)
+{
+	unsigned long before = events;
+	uint64_t read = 0;
+	size_t largest = 0, len;
+	const uint8_t *page;
+	struct err err;
+
+	for (uint32_t cpu = 0; cpu < instance_cpus(instance); cpu++) {
+		struct instance_stats stats;
+
+		while ((len = instance_read(instance, cpu, &page)) > 0) {
+			uint8_t *copy = mem_alloc(layout->bytes);
+			size_t used = ftrace_page_used(layout, page);
+
+			memcpy(copy, page, len < layout->bytes ? len : layout->bytes);
+			compare_page(what, layout, copy, len);
+			largest = used > largest ? used : largest;
+			free(copy);
+		}
+		if (instance_stats(instance, cpu, &stats, &err) < 0 || stats.overrun > 0) {
+			differ(what, "the account of CPU %u", cpu);
+		}
+		read += stats.read;
+	}
+	if (read != events - before || largest <= layout->bytes / 2) {
+		differ(what, "%lu events, the kernel has %" PRIu64 "; %zu bytes at most",
+		       events - before, read, largest);
+	}
+}
+
+static void compare_kernel(const char *what)
+{
+	const struct instance_config config = { .buffer_bytes = 8 << 20 };
+	unsigned int kb = (unsigned int)strtoul(strchr(what, ':') + 1, NULL, 10);
+	struct ftrace_instance *instance = NULL;
+	struct ftrace_format *format = NULL;
+	struct ftrace_layout layout;
+	struct err err;
+
+	if (instance_new(&config, &instance, &err) < 0) {
+		(void)printf("%s: skipped: %s\n", what, err.text);
+		return;
+	}
+	if (!set_subbuf(kb)) {
+		(void)printf("%s: skipped: this kernel has one size\n", what);
+	} else if (instance_enable(instance, "raw_syscalls", "sys_enter", &format, &err) < 0 ||
+		   instance_layout(instance, &layout, &err) < 0 ||
+		   instance_on(instance, &err) < 0) {
+		differ(what, "%s", err.text);
+	} else {
+		if (layout.bytes != kb * 1024) {
+			differ(what, "sub-buffers of %u bytes", layout.bytes);
+		}
+		fill_subbufs();
+		instance_off(instance);
+		compare_kept(what, instance, &layout);
+	}
+	ftrace_format_free(format);
+	instance_free(instance);
+}
+
 int main(int argc, char **argv)
 {
 	tep_set_loglevel(TEP_LOG_NONE);
@@ -337,7 +426,9 @@ int main(int argc, char **argv)
 		struct stat status;
 
 		tep_set_long_size(tep, 8);
-		if (stat(argv[i], &status) == 0 && S_ISDIR(status.st_mode)) {
+		if (strncmp(argv[i], "kernel:", 7) == 0) {
+			compare_kernel(argv[i]);
+		} else if (stat(argv[i], &status) == 0 && S_ISDIR(status.st_mode)) {
 			compare_directory(tep, argv[i]);
 		} else if (stat(argv[i], &status) == 0 || strstr(argv[i], ".dat")) {
 			compare_dat(tep, argv[i]);

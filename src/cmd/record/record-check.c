@@ -31,7 +31,7 @@ static int check_threads(const struct options *options, struct err *err)
 }
 
 /* Why execvp() would not execute the file; 0: nothing is known against it. */
-static int fault_of(const char *path)
+static int program_fault(const char *path)
 {
 	struct stat file;
 
@@ -51,7 +51,7 @@ static int look_in_path(const char *word)
 
 	while (fault != 0 && (folder = strsep(&rest, ":"))) {
 		char *file = mem_printf("%s/%s", *folder ? folder : ".", word);
-		int found = fault_of(file);
+		int found = program_fault(file);
 
 		fault = found == 0 || found == EACCES ? found : fault;
 		free(file);
@@ -64,7 +64,7 @@ static int check_program(const char *word, struct err *err)
 {
 	int fault = !word               ? 0
 		    : !*word            ? ENOENT
-		    : strchr(word, '/') ? fault_of(word)
+		    : strchr(word, '/') ? program_fault(word)
 					: look_in_path(word);
 
 	if (fault == 0) {

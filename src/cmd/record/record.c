@@ -109,7 +109,7 @@ static void end_command(struct recording *recording)
 /* ---- what is said ---- */
 
 /* Their sum is what readers of the trace count. */
-static char *events_text(const struct convert_account *trace)
+static char *counted_text(const struct convert_account *trace)
 {
 	return mem_printf("%" PRIu64 " events of the kernel, %" PRIu64
 			  " of the state dump and derived",
@@ -168,7 +168,7 @@ static void say_end(const struct recording *recording)
 	char *word = shell_word(recording->path), *events;
 
 	recorder_account(recording->recorder, &account);
-	events = events_text(&account.trace);
+	events = counted_text(&account.trace);
 	say("%" PRIu64 ".%" PRIu64 " s of this host are in %s: %s, %" PRIu64 " lost, %" PRIu64
 	    " MiB",
 	    account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10), recording->path, events,
@@ -252,7 +252,7 @@ static int take_snapshot(struct recording *recording, struct err *err)
 	r = r < 0 ? r : recorder_snapshot(recording->recorder, &sink, &account, err);
 	if (r == 0 && recording->options->verbosity >= 0) {
 		word = shell_word(path);
-		events = events_text(&account.trace);
+		events = counted_text(&account.trace);
 		say("%s are in %s; next: sillage report %s", events, path, word);
 		free(events);
 		free(word);
