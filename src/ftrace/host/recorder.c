@@ -254,7 +254,8 @@ const char *recorder_odd(const struct recorder *recorder)
 /*
  * Takes what a CPU has.  While events come (@is_on) up to a sub-buffer that is not full: reading is
  * a system call, and so an event, of which there is always one more.  *ret_until: lowered to where
- * it was left.
+ * it was left: a sub-buffer that is not full may be the rest of one of which a part was read, and
+ * full ones be behind it.
  */
 static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool is_on,
 		    uint64_t *ret_until, struct err *err)
@@ -277,7 +278,7 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool i
 		if (r == 0) {
 			time = ftrace_page_time(&recorder->layout, bytes);
 			if (is_on && ftrace_page_used(&recorder->layout, bytes) < len / 2) {
-				return 0;
+				break;
 			}
 		}
 	}
@@ -459,12 +460,14 @@ int recorder_stop(struct recorder *recorder, struct err *err)
 	return r;
 }
 
-/* All that a CPU has, while more may come: it stops at a sub-buffer that is not full. */
+/* All that a CPU has, while more may come: up to a sub-buffer that is not full, behind the rest of
+ * one that a snapshot before may have left. */
 static int snapshot_cpu(struct recorder *recorder, uint32_t cpu, struct err *err)
 {
 	uint64_t until = UINT64_MAX;
+	int r = take_cpu(recorder, cpu, SIZE_MAX, true, &until, err);
 
-	return take_cpu(recorder, cpu, SIZE_MAX, true, &until, err);
+	return r < 0 ? r : take_cpu(recorder, cpu, SIZE_MAX, true, &until, err);
 }
 
 int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink,
