@@ -12,6 +12,7 @@ import contextlib
 import glob
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -179,12 +180,23 @@ def has_packet(trace):
     return any(os.path.getsize(path) >= 16 + 72 for path in glob.glob(trace + '/kernel/index/*'))
 
 
+def after(seconds):
+    until = []
+
+    def is_now(*_):
+        until.append(time.monotonic() + seconds)
+        return time.monotonic() >= until[0]
+    return is_now
+
+
 def killed(sillage, place):
     """After SIGKILL, whenever it comes, no instance is left, and what was written is a trace, snapshots too."""
     moments = {'made': lambda trace, recorder: has_instance(recorder),
                'begun': lambda trace, recorder: os.path.exists(trace + '/kernel/metadata'),
                'written': lambda trace, recorder: has_packet(trace),
                'kept': lambda trace, recorder: has_packet(trace + '/snapshot-1')}
+    for number in range(3):  # and at any time
+        moments['any-%d' % number] = after(random.random() * (number + 1) / 2)
     found = []
     for name, is_now in moments.items():
         trace = place + '/killed-' + name
