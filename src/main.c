@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "api/request.h"
 #include "cmd/cmd.h"
 #include "output/sinks/json.h"
 #include "run/say.h"
@@ -26,7 +27,8 @@ static const struct command *const commands[] = {
 	&cmd_live,     &cmd_analyze, &cmd_top,     &cmd_list,   &cmd_replay,
 	&cmd_triggers, &cmd_lami,    &cmd_capture, &cmd_report, &cmd_overview,
 	&cmd_map,      &cmd_merge,   &cmd_setup,   &cmd_watch,  &cmd_export,
-	&cmd_history,  &cmd_compare, &cmd_record,  &cmd_index,  NULL,
+	&cmd_history,  &cmd_compare, &cmd_record,  &cmd_index,
+	&cmd_events,  &cmd_api,  NULL,
 };
 
 #define COMMANDS ARRAY_COUNT(commands)
@@ -42,20 +44,13 @@ static void print_usage(FILE *out)
 	}
 	(void)fputs("  help     [COMMAND]            this text, or a command's options\n"
 		    "  help     json|store           keys of JSON lines; tables of a store\n"
+		    "  help     requests             what can be asked of serve and api\n"
 		    "  help     completion [SHELL]   what bash (also zsh, fish) completes\n"
 		    "  --version, -V                 the version\n\n"
 		    "URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, or net://HOST[:PORT] for all\n"
 		    "sessions of a relay; HOSTNAME and SESSION may be patterns.  TRACE is a trace\n"
 		    "directory or one above some.  See sillage(1).\n",
 		    out);
-}
-
-static void print_command_help(const struct command *command)
-{
-	(void)printf("usage: sillage %s [OPTION...] %s\n%s\n\n", command->name, command->args,
-		     command->summary);
-	options_print_help(command->options, command->name, stdout);
-	(void)printf("Examples:\n%s", command->examples);
 }
 
 static const struct command *find(const char *name)
@@ -117,82 +112,16 @@ static int help(const char *name, const char *shell)
 		json_describe(stdout, analyses);
 	} else if (strcmp(name, "store") == 0) {
 		store_describe(stdout, analyses);
+	} else if (strcmp(name, "requests") == 0) {
+		api_describe(stdout);
 	} else if (strcmp(name, "completion") == 0) {
 		return print_completion(shell);
 	} else if (!command) {
 		return unknown_command(name);
 	} else {
-		print_command_help(command);
+		cmd_print_help(command);
 	}
 	return EXIT_DONE;
-}
-
-static size_t count_args(const char **args)
-{
-	size_t count = 0;
-
-	while (args[count]) {
-		count++;
-	}
-	return count;
-}
-
-/* Parses the words, with what their argument adds to them. */
-static int parse_words(const struct command *command, int argc, const char **argv,
-		       struct options *options, struct err *err)
-{
-	int r = options_parse(options, command->options, argc, argv, err), more = 0;
-	const char **again = r <= 0 && command->again && !options->wants_help
-				     ? command->again(options, argc, argv, &more)
-				     : NULL;
-
-	if (!again) {
-		return r;
-	}
-	options_fini(options);
-	r = options_parse(options, command->options, more, again, err);
-	if (r != 0) { /* it may be the file that is wrong */
-		say("that is not repeated: %s", err->text);
-		options_fini(options);
-		r = options_parse(options, command->options, argc, argv, err);
-	}
-	free(again);
-	return r;
-}
-
-static int run(const struct command *command, int argc, const char **argv)
-{
-	struct options options;
-	int status = EXIT_DONE, r;
-	struct err err;
-
-	assert(strcmp(command->name, options_command(command->options)) == 0);
-	r = parse_words(command, argc, argv, &options, &err);
-	if (r < 0) {
-		say("%s", err.text);
-		status = EXIT_USAGE;
-	} else if (r == 0 && options.wants_help) {
-		print_command_help(command);
-	} else if (r == 0 && count_args(options.args) < command->args_min) {
-		say("%s needs %s; see sillage %s --help", command->name, command->args,
-		    command->name);
-		status = EXIT_USAGE;
-	} else if (r == 0 && command->args_max > 0 &&
-		   count_args(options.args) > command->args_max) {
-		say("%s takes one %s, and %s is one more; see sillage %s --help", command->name,
-		    command->args, options.args[command->args_max], command->name);
-		status = EXIT_USAGE;
-	} else if (r == 0 && command->alone && options.args[0] && options.tracer) {
-		say("--tracer has no effect with %s: it is recorded already", options.args[0]);
-		status = EXIT_USAGE;
-	} else if (r == 0) {
-		if (command->alone && !options.args[0]) {
-			command = command->alone;
-		}
-		status = command->run(&options);
-	}
-	options_fini(&options);
-	return status;
 }
 
 /* A rotated or size-limited trace has many files, and workers may hold finished ones open. */
@@ -225,7 +154,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (command) {
-		status = run(command, argc - 1, (const char **)argv + 1);
+		status = cmd_run(command, argc - 1, (const char **)argv + 1);
 	} else if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 		   strcmp(name, "-h") == 0) {
 		status = help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);

@@ -179,12 +179,18 @@ void json_text(struct json *json, const char *key, const char *text)
 	text_out(json, text);
 }
 
-void json_u64_named(struct json *json, const char *name, uint64_t value)
+void json_key(struct json *json, const char *name)
 {
 	key_out(json, NULL);
 	text_out(json, name);
 	byte_out(json, ':');
-	number_out(json, value);
+	json->needs_comma = false;
+}
+
+void json_u64_named(struct json *json, const char *name, uint64_t value)
+{
+	json_key(json, name);
+	json_u64(json, NULL, value);
 }
 
 void json_raw(struct json *json, const char *text)

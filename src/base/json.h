@@ -37,6 +37,8 @@ void json_text(struct json *json, const char *key, const char *text);
 /* A time as a number of ns since the epoch, and in a second member KEY_time as an ISO text: many
  * readers of JSON keep 53 bits of a number. */
 void json_moment(struct json *json, const char *key, uint64_t ns);
+/* An untrusted key; its value follows, with a key of NULL. */
+void json_key(struct json *json, const char *name);
 /* As json_u64(), with an untrusted key. */
 void json_u64_named(struct json *json, const char *name, uint64_t value);
 /* An element that is JSON already. */

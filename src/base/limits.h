@@ -244,6 +244,32 @@
 #define WEB_NOTICES_MAX 100
 #define WEB_REPORTS_MAX 256
 
+/* sillage serve: bytes of a request; of one value of it, and of each side of a condition; rows of a
+ * page, and conditions; bytes that a command may print for one answer, and that an answer may have;
+ * lines and messages that it repeats; events that a filter looks at. */
+#define API_REQUEST_BYTES  4096
+#define API_VALUE_BYTES    512
+#define API_ROWS_MAX       1000
+#define API_ROWS_USUAL     100
+#define API_OFFSET_MAX     10000000
+#define API_CONDITIONS_MAX 8
+#define API_COLUMNS_MAX    64
+#define API_DEPTH_MAX      32
+#define API_PRINTED_BYTES  (256 << 20)
+#define API_REPLY_BYTES    (16 << 20)
+#define API_SAID_MAX       100
+#define API_EVENTS_LOOKED  100000
+
+/* sillage serve: sources; answers that are computed at once, and that wait for it; bytes of answers
+ * that are not read yet, beyond the first, after which others are refused; seconds that one may
+ * take (--max-time), and bytes (--max-memory). */
+#define SERVE_SOURCES_MAX  256
+#define SERVE_WORKERS_MAX  4
+#define SERVE_WAITING_MAX  64
+#define SERVE_PENDING_MAX  (64 << 20)
+#define SERVE_TIME_S       60
+#define SERVE_MEMORY_BYTES ((uint64_t)1 << 30)
+
 /* Commands of triggers: at the same time; how long each may run; how long when sillage ends. */
 #define ACTIONS_MAX         4
 #define ACTION_SECONDS_MAX  30

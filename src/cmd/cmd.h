@@ -20,6 +20,12 @@ struct command {
 			      int *ret_argc);
 };
 
+/* Runs it with the words behind the program's name, of which its own is the first; returns the exit
+ * status.  What is wrong is said. */
+int cmd_run(const struct command *command, int argc, const char **argv);
+/* Prints its usage and its options. */
+void cmd_print_help(const struct command *command);
+
 /* Tells why an index was not used, and with -v that one was (index.c). */
 struct index_used;
 struct recorded_path;
@@ -28,4 +34,5 @@ void index_say_used(const struct options *options, const struct recorded_path *p
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge, cmd_overview, cmd_setup, cmd_watch,
-	cmd_export, cmd_history, cmd_compare, cmd_record, cmd_index;
+	cmd_export, cmd_history, cmd_compare, cmd_record, cmd_index, cmd_serve, cmd_api,
+	cmd_events;

@@ -391,8 +391,24 @@ static void open_beside(struct reader *reader, const struct reader_setup *setup,
 	}
 }
 
+/* By their headers alone. */
+static void pass_until(struct recorded *trace, struct recorded_file *file, uint64_t from)
+{
+	while (from > 0 && file->has_info && file->info.has_end && file->info.stream->clock) {
+		struct clock clock;
+
+		clock_init(&clock, file->info.stream->clock);
+		if (clock_ns(&clock, file->info.end) >= from) {
+			return;
+		}
+		free(recorded_take_fault(file)); /* it is before the range */
+		recorded_next(file, trace->plan, trace->decoder);
+	}
+}
+
 /* Adds the streams of a trace that was opened. */
-static void add_sources(struct reader *reader, struct recorded *trace, uint32_t number)
+static void add_sources(struct reader *reader, struct recorded *trace, uint32_t number,
+			uint64_t from)
 {
 	VEC_EACH(&trace->files.at, file) {
 		struct reader_source *source = &reader->sources[reader->count++];
@@ -403,10 +419,11 @@ static void add_sources(struct reader *reader, struct recorded *trace, uint32_t 
 		source->first = UINT64_MAX;
 		source->since = begin_if_late(file);
 		source->cpu = file->has_info ? file->info.cpu_id : UINT64_MAX;
+		pass_until(trace, file, from);
 	}
 }
 
-static void add_all_sources(struct reader *reader, bool reads_own)
+static void add_all_sources(struct reader *reader, bool reads_own, uint64_t from)
 {
 	size_t count = reads_own ? reader->trace.files.at.count : 0;
 
@@ -416,11 +433,11 @@ static void add_all_sources(struct reader *reader, bool reads_own)
 	reader->sources = mem_alloc((count + 1) * sizeof(*reader->sources));
 	reader->heap = mem_alloc((count + 1) * sizeof(struct reader_source *));
 	if (reads_own) {
-		add_sources(reader, &reader->trace, 0);
+		add_sources(reader, &reader->trace, 0, from);
 	}
 	reader->own = reader->count;
 	for (uint32_t i = 0; i < reader->beside.count; i++) {
-		add_sources(reader, &reader->beside.at[i], i + 1);
+		add_sources(reader, &reader->beside.at[i], i + 1, from);
 	}
 	assert(reader->count == count);
 	for (size_t i = 0; i < reader->own; i++) {
@@ -446,9 +463,11 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		open_visits(reader);
 	}
 	open_beside(reader, setup, requests, request_count);
-	add_all_sources(reader, setup->needed.count == 0 ||
-					binds_any(reader->trace.plan, setup->needed.first,
-						  setup->needed.count));
+	add_all_sources(reader,
+			setup->needed.count == 0 ||
+				binds_any(reader->trace.plan, setup->needed.first,
+					  setup->needed.count),
+			setup->from);
 	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {
 		if (advance(reader, &reader->sources[i])) {

@@ -53,6 +53,7 @@ struct reader_setup {
 	reader_warn_fn *warn; /* NULL: no reports */
 	void *user;           /* for warn */
 	bool visits;          /* reader_visit() may be called */
+	uint64_t from;        /* ns: packets that end before are passed over; 0: all are read */
 };
 
 /* NULL with the reason.  @setup->path and @requests must outlive it.  Of the traces beside it those

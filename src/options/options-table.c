@@ -17,7 +17,7 @@
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
 	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE |           \
-	 FOR_RECORD | FOR_INDEX)
+	 FOR_RECORD | FOR_INDEX | FOR_SERVE | FOR_API | FOR_EVENTS)
 
 #define JOBS_MAX   1024
 #define WORST_MAX  1000      /* executions: each has a critical path of its own */
@@ -71,7 +71,8 @@ const struct option options_table[] = {
 	  WORD(format, "format", report_formats), GIVEN(has_format) },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv, html: a page (text)",
 	  FOR_OVERVIEW | FOR_COMPARE, WORD(format, "format", page_formats), GIVEN(has_format) },
-	{ 'f', "format", "FORMAT", "text, json (lines) (text)", FOR_LIST | FOR_CAPTURE,
+	{ 'f', "format", "FORMAT", "text, json (lines) (text)",
+	  FOR_LIST | FOR_CAPTURE | FOR_EVENTS,
 	  CUSTOM(options_format), GIVEN(has_format) },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_HISTORY, CUSTOM(options_format), GIVEN(has_format) },
@@ -86,12 +87,15 @@ const struct option options_table[] = {
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 5 in its windows; 0 in JSON)",
 	  FOR_BOTH | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY | FOR_COMPARE,
 	  COUNT(top, UINT32_MAX), GIVEN(has_top) },
+	{ 'n', "top", "N", "events at most, 0: all (0)", FOR_EVENTS, COUNT(top, UINT32_MAX),
+	  GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (report: 1; online CPUs)",
-	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE | FOR_INDEX,
+	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE | FOR_INDEX | FOR_SERVE |
+		  FOR_API,
 	  COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
 	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
-		  FOR_HISTORY | FOR_COMPARE,
+		  FOR_HISTORY | FOR_COMPARE | FOR_EVENTS,
 	  CUSTOM(options_output) },
 	{ 'o', "output", "DIR", "the trace goes there (recording-DATE-TIME)", FOR_RECORD,
 	  TEXT(output) },
@@ -102,6 +106,10 @@ const struct option options_table[] = {
 	  "machine's, at least 256M; 256M)",
 	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW | FOR_REPORT | FOR_COMPARE | FOR_HISTORY | FOR_INDEX,
 	  SIZE(max_memory), GIVEN(has_max_memory) },
+	{ 0, "max-memory", "SIZE", "bound for the process of each answer (1G; api: none)",
+	  FOR_SERVE | FOR_API, SIZE(max_memory), GIVEN(has_max_memory) },
+	{ 0, "max-time", "DURATION", "how long an answer may take (1m)", FOR_SERVE,
+	  DURATION(max_time_ns) },
 	{ 0, "every", "SIZE", "bytes of the trace between two places to begin from (16M)",
 	  FOR_INDEX, SIZE(index_bytes), GIVEN(has_index_bytes) },
 	{ 0, "beside", NULL,
@@ -124,10 +132,12 @@ const struct option options_table[] = {
 	{ 0, "no-retry", NULL, "give up on a relay that is away", FOR_LIVE | FOR_TOP,
 	  CUSTOM(options_no_retry) },
 	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, @SECONDS, ns, -DURATION",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
+		  FOR_EVENTS,
 	  TEXT(begin) },
 	{ 0, "end", "TIME", "only until then",
-	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
+	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
+		  FOR_EVENTS,
 	  TEXT(end) },
 	{ 0, "store", "URL", "windows also stay there: FILE.db, or clickhouse://...", FOR_BOTH,
 	  TEXT(store), ONCE, GROUP("Stores and states") },
@@ -218,6 +228,8 @@ const struct option options_table[] = {
 	{ 0, "event", "LIST",
 	  "names and patterns of events of the kernel: sched_switch,'block:*',uprobes:begin",
 	  FOR_RECORD, NAMES(recorded) },
+	{ 0, "event", "LIST", "only events of these names (patterns): sched_*,irq_handler_entry",
+	  FOR_EVENTS, NAMES(recorded) },
 	{ 0, "buffer", "SIZE", "the kernel's buffer of each CPU (8M)", FOR_RECORD,
 	  SIZE(buffer_bytes) },
 	{ 0, "overwrite", NULL,
@@ -250,7 +262,8 @@ const struct option options_table[] = {
 	  FOR_ROWS | FOR_OVERVIEW, NAMES(selection.comms) },
 	{ 0, "thread", "LIST", "the same as --tid of numbers, as --comm of names", FOR_ROWS,
 	  CUSTOM(options_thread) },
-	{ 0, "cpu", "LIST", "only what happened on these CPUs", FOR_ROWS | FOR_OVERVIEW,
+	{ 0, "cpu", "LIST", "only what happened on these CPUs",
+	  FOR_ROWS | FOR_OVERVIEW | FOR_EVENTS,
 	  NUMBERS(selection.cpus) },
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
@@ -374,6 +387,14 @@ const struct option options_table[] = {
 	  TEXT(server_config), NEEDS("metrics,web") },
 	{ 0, "server-config", "FILE", "certificate, key and users of this server", FOR_TOP,
 	  TEXT(server_config), NEEDS("metrics") },
+	{ 0, "listen", "[HOST]:PORT", "where to listen (loopback, at --port)", FOR_SERVE,
+	  TEXT(listen), GROUP("Servers") },
+	{ 0, "port", "N", "of loopback, 0: one that is free (4242)", FOR_SERVE,
+	  COUNT(port, 65535) },
+	{ 0, "server-config", "FILE", "certificate, key and users of this server", FOR_SERVE,
+	  TEXT(server_config) },
+	{ 0, "insecure", NULL, "others than this host are served without users", FOR_SERVE,
+	  FLAG(is_insecure), NEEDS("listen") },
 	{ 0, "insecure", NULL, "the page may be served to other hosts without users", FOR_FOLLOW,
 	  FLAG(is_insecure), NEEDS("web") },
 	{ 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH, FLAG(stats),

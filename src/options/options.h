@@ -39,6 +39,9 @@ enum {
 	FOR_COMPARE = 65536,
 	FOR_RECORD = 131072,
 	FOR_INDEX = 262144,
+	FOR_SERVE = 524288,
+	FOR_API = 1048576,
+	FOR_EVENTS = 2097152,
 };
 
 /* A text of NULL: the option was not given. */
@@ -81,6 +84,9 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics, *web, *server_config;
+	const char *listen;  /* serve: NULL: loopback, at `port` */
+	uint64_t port;       /* serve; 0: one that is free */
+	uint64_t max_time_ns; /* serve: of an answer */
 	bool is_insecure;
 	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
