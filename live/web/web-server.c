@@ -175,24 +175,12 @@ static void on_close(struct evhttp_connection *connection, void *arg)
 
 /* ---- answers ---- */
 
-static void add_headers(struct evhttp_request *request, const char *type, const char *policy)
-{
-	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-
-	(void)evhttp_add_header(headers, "Content-Type", type);
-	(void)evhttp_add_header(headers, "Content-Security-Policy", policy);
-	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-	(void)evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
-	(void)evhttp_add_header(headers, "Cross-Origin-Resource-Policy", "same-origin");
-	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
-}
-
 static void send_text(struct evhttp_request *request, const char *type, const unsigned char *text)
 {
 	struct evbuffer *body = evbuffer_new();
 
 	(void)evbuffer_add(body, text, strlen((const char *)text));
-	add_headers(request, type, PAGE_POLICY);
+	server_add_headers(request, type, PAGE_POLICY);
 	evhttp_send_reply(request, HTTP_OK, NULL, body);
 	evbuffer_free(body);
 }
@@ -221,7 +209,7 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	bufferevent_setwatermark(buffer, EV_READ, 0, SERVER_HEADERS_MAX);
 	(void)bufferevent_set_timeouts(buffer, NULL, &stuck);
 	(void)setsockopt(bufferevent_getfd(buffer), SOL_SOCKET, SO_SNDBUF, &kept, sizeof(kept));
-	add_headers(request, "text/event-stream", PAGE_POLICY);
+	server_add_headers(request, "text/event-stream", PAGE_POLICY);
 	evhttp_send_reply_start(request, HTTP_OK, NULL);
 	if (!feed(viewer)) {
 		web_server_changed(server);
@@ -262,7 +250,7 @@ static void send_capture(const struct web *web, struct evhttp_request *request, 
 	if (evbuffer_add_file(body, fd, 0, found.st_size) < 0) {
 		server_refuse(request, HTTP_INTERNAL, "the report cannot be read");
 	} else {
-		add_headers(request, "text/html; charset=utf-8", REPORT_POLICY);
+		server_add_headers(request, "text/html; charset=utf-8", REPORT_POLICY);
 		evhttp_send_reply(request, HTTP_OK, NULL, body);
 	}
 	evbuffer_free(body);

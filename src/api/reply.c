@@ -373,7 +373,7 @@ static void add_hosts(struct api_reply *reply, struct json_object *line)
 	copy_times(quality, line);
 	json_object_object_add(quality, "losses", NULL); /* "complete" of each row says it */
 	json_object_object_add(quality, "unknown_ns", NULL); /* and "known" */
-	json_object_object_add(quality, "missing", json_object_new_array());
+	json_object_object_add(quality, "missing", NULL);
 	json_object_array_add(reply->quality, quality);
 	copy_member(reply->top, line, "figures");
 	copy_member(reply->top, line, "absent");
@@ -416,7 +416,7 @@ static void add_sides(struct api_reply *reply, struct json_object *line)
 		}
 		json_object_object_add(ret, "losses", losses);
 		json_object_object_add(ret, "unknown_ns", NULL);
-		json_object_object_add(ret, "missing", json_object_new_array());
+		json_object_object_add(ret, "missing", NULL); /* see not_compared */
 		json_object_array_add(reply->quality, ret);
 	}
 }
@@ -536,7 +536,7 @@ static void take_end(struct api_reply *reply, struct json_object *line)
 		copy_member(losses, line, "gaps");
 		json_object_object_add(quality, "losses", losses);
 		json_object_object_add(quality, "unknown_ns", NULL);
-		json_object_object_add(quality, "missing", json_object_new_array());
+		json_object_object_add(quality, "missing", NULL);
 		json_object_array_add(reply->quality, quality);
 		reply->has_answer = true;
 	}

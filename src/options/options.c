@@ -40,6 +40,8 @@ static void set_defaults(struct options *o)
 	o->chunk_bytes = UINT64_C(1) << 20;
 	o->index_bytes = INDEX_EVERY_BYTES;
 	o->max_memory = UINT64_C(256) << 20;
+	o->max_time_ns = SERVE_TIME_S * NS_PER_S;
+	o->port = 4242;
 	o->retry_ns = UINT64_MAX;
 	o->grace_ns = 5 * NS_PER_S;
 	o->speed = 1;

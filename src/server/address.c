@@ -18,14 +18,16 @@
 #include "base/limits.h"
 #include "base/process/lookup.h"
 
-int address_parse(const char *option, const char *text, struct address *ret, struct err *err)
+#define ADDRESS_TRIES 8 /* of ports that are free on the first address */
+
+int address_parse_any(const char *option, const char *text, struct address *ret, struct err *err)
 {
 	const char *colon = strrchr(text, ':'), *host = text;
 	size_t len = colon ? (size_t)(colon - text) : 0;
 	char *past;
 	unsigned long port = colon ? strtoul(colon + 1, &past, 10) : 0;
 
-	if (!colon || colon[1] < '0' || colon[1] > '9' || *past || port == 0 || port > UINT16_MAX ||
+	if (!colon || colon[1] < '0' || colon[1] > '9' || *past || port > UINT16_MAX ||
 	    len >= sizeof(ret->host)) {
 		return err_raise(err, -EINVAL, "%s: \"%s\" is not [HOST]:PORT", option, text);
 	}
@@ -36,6 +38,15 @@ int address_parse(const char *option, const char *text, struct address *ret, str
 	*ret = (struct address){ .port = (uint16_t)port };
 	memcpy(ret->host, host, len);
 	return 0;
+}
+
+int address_parse(const char *option, const char *text, struct address *ret, struct err *err)
+{
+	int r = address_parse_any(option, text, ret, err);
+
+	return r == 0 && ret->port == 0
+		       ? err_raise(err, -EINVAL, "%s: \"%s\" is not [HOST]:PORT", option, text)
+		       : r;
 }
 
 /* ---- what is listened on ---- */
@@ -98,9 +109,29 @@ static bool is_absent(int why)
 	return why == -EADDRNOTAVAIL || why == -EAFNOSUPPORT;
 }
 
+static void set_port(struct sockaddr *address, uint16_t port)
+{
+	if (address->sa_family == AF_INET6) {
+		((struct sockaddr_in6 *)(void *)address)->sin6_port = htons(port);
+	} else if (address->sa_family == AF_INET) {
+		((struct sockaddr_in *)(void *)address)->sin_port = htons(port);
+	}
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_storage found = { 0 };
+	socklen_t len = sizeof(found);
+
+	(void)getsockname(fd, (struct sockaddr *)&found, &len);
+	return ntohs(found.ss_family == AF_INET6
+			     ? ((struct sockaddr_in6 *)(void *)&found)->sin6_port
+			     : ((struct sockaddr_in *)(void *)&found)->sin_port);
+}
+
 /* Of the addresses of one name, those that this host has not are of no account: it may be without
  * IPv6.  One that another program has is not: who asks for the name would get to that one. */
-static int listen_on_all(const char *option, const struct addrinfo *found, uint16_t port,
+static int listen_on_all(const char *option, const struct addrinfo *found,
 			 struct address_sockets *ret, struct err *err)
 {
 	int r = 0;
@@ -108,14 +139,17 @@ static int listen_on_all(const char *option, const struct addrinfo *found, uint1
 	for (const struct addrinfo *at = found; at; at = at->ai_next) {
 		int fd;
 
+		set_port(at->ai_addr, ret->port);
 		if (is_earlier(found, at) || ret->count == ADDRESS_SOCKETS_MAX) {
 			continue;
 		}
 		fd = listen_on(at);
 		if (fd >= 0) {
 			ret->fds[ret->count++] = fd;
+			ret->port = port_of(fd);
+			set_port(at->ai_addr, ret->port);
 		} else if (r == 0 || is_absent(r)) {
-			r = say_why_not(option, at, port, fd, err);
+			r = say_why_not(option, at, ret->port, fd, err);
 		}
 	}
 	if (ret->count > 0 && is_absent(r)) {
@@ -123,6 +157,19 @@ static int listen_on_all(const char *option, const struct addrinfo *found, uint1
 	}
 	while (r < 0 && ret->count > 0) {
 		(void)close(ret->fds[--ret->count]);
+	}
+	return r;
+}
+
+/* A port that is free on one address may not be on the next. */
+static int listen_somewhere(const char *option, const struct addrinfo *found, uint16_t port,
+			    struct address_sockets *ret, struct err *err)
+{
+	int r = -EADDRINUSE;
+
+	for (int tries = 0; r == -EADDRINUSE && tries < (port ? 1 : ADDRESS_TRIES); tries++) {
+		ret->port = port;
+		r = listen_on_all(option, found, ret, err);
 	}
 	return r;
 }
@@ -149,7 +196,7 @@ int address_listen(const char *option, const struct address *address, bool loopb
 			      "--server-config with users, or --insecure",
 			      option, address->host);
 	} else {
-		r = listen_on_all(option, found, address->port, ret, err);
+		r = listen_somewhere(option, found, address->port, ret, err);
 	}
 	freeaddrinfo(found);
 	assert((r == 0) == (ret->count > 0));

@@ -5,6 +5,8 @@
  *     HOST:PORT        every address of the host
  *     0.0.0.0:PORT     every address of IPv4
  *     [::]:PORT        every address, of IPv4 too, whatever net.ipv6.bindv6only says
+ *
+ * Port 0, where it may be given, is one that is free on all of them.
  */
 #pragma once
 
@@ -25,11 +27,15 @@ struct address {
 struct address_sockets {
 	int fds[ADDRESS_SOCKETS_MAX];
 	size_t count;
+	uint16_t port;
 	bool is_loopback; /* only programs of this host reach them */
 };
 
 /* Reads [HOST]:PORT, the value of @option.  -EINVAL with the reason. */
 int address_parse(const char *option, const char *text, struct address *ret, struct err *err);
+
+/* The same with port 0. */
+int address_parse_any(const char *option, const char *text, struct address *ret, struct err *err);
 
 /* Listens; what listens is the caller's to close.  An address that this host does not have is left
  * out if it has another one.  @loopback_only: -EPERM, and nothing listens, where others could

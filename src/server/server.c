@@ -41,8 +41,9 @@ struct server_link {
 	uint64_t since_ns; /* monotonic: it is in this state */
 	char who[64];      /* the user, if there are users; else the address of the peer */
 	struct evhttp_request *request; /* of what is checked or kept; else NULL */
-	/* What is kept: */
+	/* What is kept; on_close: also of what is waited for. */
 	const char *last;
+	struct event *leaves; /* of what is waited for: its peer has closed; else NULL */
 	server_close_fn *on_close;
 	void *user;
 };
@@ -69,6 +70,9 @@ static void set_state(struct server_link *link, enum server_link_state state)
 
 static void remove_link(struct server *server, size_t i)
 {
+	if (server->links.at[i]->leaves) {
+		event_free(server->links.at[i]->leaves);
+	}
 	free(server->links.at[i]);
 	server->links.at[i] = server->links.at[--server->links.count];
 }
@@ -385,16 +389,57 @@ void server_keep(struct server *server, struct evhttp_request *request, const ch
 	set_state(link, LINK_IS_KEPT);
 }
 
-void server_refuse(struct evhttp_request *request, int status, const char *why)
+/* ---- answers that take a while ---- */
+
+static void on_leaves(evutil_socket_t fd, short what, void *arg)
+{
+	const struct server_link *link = arg;
+
+	evhttp_connection_free(link->connection);
+}
+
+void server_wait(struct server *server, struct evhttp_request *request, server_close_fn *on_gone,
+		 void *user)
+{
+	struct server_link *link = link_of(server, request);
+	struct bufferevent *buffer = evhttp_connection_get_bufferevent(link->connection);
+
+	assert(link->state == LINK_IS_ANSWERED && !link->on_close && !link->leaves);
+	link->on_close = on_gone;
+	link->user = user;
+	link->leaves = event_new(bufferevent_get_base(buffer), bufferevent_getfd(buffer), EV_CLOSED,
+				 on_leaves, link);
+	(void)event_add(link->leaves, NULL);
+}
+
+void server_waited(struct server *server, struct evhttp_request *request)
+{
+	struct server_link *link = link_of(server, request);
+
+	assert(link->state == LINK_IS_ANSWERED && link->leaves);
+	link->on_close = NULL;
+	event_free(link->leaves);
+	link->leaves = NULL;
+}
+
+void server_add_headers(struct evhttp_request *request, const char *type, const char *policy)
 {
 	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+	(void)evhttp_add_header(headers, "Content-Type", type);
+	(void)evhttp_add_header(headers, "Content-Security-Policy", policy);
+	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+	(void)evhttp_add_header(headers, "Referrer-Policy", "no-referrer");
+	(void)evhttp_add_header(headers, "Cross-Origin-Resource-Policy", "same-origin");
+	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
+}
+
+void server_refuse(struct evhttp_request *request, int status, const char *why)
+{
 	struct evbuffer *body = evbuffer_new();
 
 	(void)evbuffer_add_printf(body, "%s\n", why);
-	(void)evhttp_add_header(headers, "Content-Type", "text/plain; charset=utf-8");
-	(void)evhttp_add_header(headers, "Content-Security-Policy", "default-src 'none'");
-	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
-	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
+	server_add_headers(request, "text/plain; charset=utf-8", "default-src 'none'");
 	evhttp_send_reply(request, status, NULL, body);
 	evbuffer_free(body);
 }
@@ -456,7 +501,8 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 	struct address address;
 	struct server *server;
 
-	if (address_parse(config->name, config->address, &address, err) < 0 ||
+	if ((config->any_port ? address_parse_any : address_parse)(config->name, config->address,
+								   &address, err) < 0 ||
 	    address_listen(config->name, &address, !has_users && config->reach == SERVER_STAYS,
 			   &sockets, err) < 0) {
 		return NULL;
@@ -465,6 +511,7 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 	server->config = *config;
 	server->config.address = NULL; /* it need not live on */
 	server->address = address;
+	server->address.port = sockets.port;
 	server->is_loopback = sockets.is_loopback;
 	server->most = most_connections();
 	server->most_kept = server->most > 1 ? server->most / 2 : 1;
@@ -481,9 +528,14 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 		repeat_say(config->name,
 			   "whoever can connect to port %u can read it: --server-config has TLS "
 			   "and users",
-			   address.port);
+			   server->address.port);
 	}
 	return server;
+}
+
+unsigned int server_port(const struct server *server)
+{
+	return server->address.port;
 }
 
 void server_free(struct server *server)

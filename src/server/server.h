@@ -19,6 +19,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct access;
@@ -40,6 +42,7 @@ enum server_reach {
 struct server_config {
 	const char *name;    /* the option, for messages; it must outlive the server */
 	const char *address; /* [HOST]:PORT, see address.h */
+	bool any_port;       /* PORT may be 0 (server_port()) */
 	server_request_fn *on_request;
 	void *user;
 	struct access *access; /* TLS and users; NULL: neither.  It must outlive the server */
@@ -51,8 +54,21 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 			  struct err *err);
 void server_free(struct server *server); /* closes all connections; NULL is fine */
 
+/* Where it listens: the port that was asked for, or for 0 the one that was free. */
+unsigned int server_port(const struct server *server);
+
+/* The headers of all answers; @policy: of Content-Security-Policy. */
+void server_add_headers(struct evhttp_request *request, const char *type, const char *policy);
+
 /* Answers with @status and a line of text. */
 void server_refuse(struct evhttp_request *request, int status, const char *why);
+
+/* The answer takes a while: @on_gone is called if the connection ends before, and the request with
+ * it.  Who says no more has gone: a request has an end of its own.  server_waited() ends that, and
+ * the answer can be given. */
+void server_wait(struct server *server, struct evhttp_request *request, server_close_fn *on_gone,
+		 void *user);
+void server_waited(struct server *server, struct evhttp_request *request);
 
 /* The loop is over: writes what the socket of a kept answer takes now. */
 void server_write_last(const struct server *server, struct evhttp_request *request);

@@ -4,6 +4,8 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/serve/answer.h"
-#include "run/say.h"
 
 /* Sanitizers reserve more than any limit allows. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -36,6 +37,7 @@ static void set_limit(__rlimit_resource_t what, uint64_t most)
 /* What is beyond ends the process, and leaves no core. */
 static void bound_memory(uint64_t most)
 {
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read it */
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, API_PRINTED_BYTES); /* of a file in memory, too */
 	if (MAY_LIMIT) {
@@ -62,15 +64,22 @@ static int run(const struct options *options)
 	with.sources = sources;
 	for (size_t i = 0; i < with.source_count && status == EXIT_DONE; i++) {
 		if (source_find(options->args[1 + i], &sources[i], &err) < 0) {
-			say("%s", err.text);
 			status = EXIT_FAILED;
 		}
 	}
-	out = status == EXIT_DONE ? fdopen(dup(STDOUT_FILENO), "w") : NULL;
-	if (out) {
-		status = answer_request(&with, options->args[0], out);
-		(void)fclose(out);
+	out = fdopen(dup(STDOUT_FILENO), "w");
+	if (!out) {
+		mem_lacks("an output");
 	}
+	if (status == EXIT_DONE) {
+		status = answer_request(&with, options->args[0], out);
+	} else {
+		char *text = api_error(422, err.text);
+
+		(void)fputs(text, out);
+		free(text);
+	}
+	(void)fclose(out);
 	for (size_t i = 0; i < with.source_count; i++) {
 		source_fini(&sources[i]);
 	}

@@ -1,0 +1,40 @@
+/*
+ * workers: processes that compute replies, one each (`sillage api`).
+ *
+ *     a request ──► waits ──► a process: its standard output ──► the reply
+ *                     │            │ too long, too much, or nobody wants it: it is killed
+ *                     └────────────┴──► workers_drop()
+ *
+ * What is in traces and stores is untrusted, and a computation may be long: another process takes
+ * no time and no memory of the server's, can be left at any moment, and has none of its keys,
+ * passwords or connections.  Everything here runs in the thread of the event loop.
+ *
+ * Bounds: of processes, of requests that wait, of the time, the memory and the reply of each.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct event_base;
+struct work;
+struct workers;
+
+struct workers_config {
+	const char *const *sources; /* paths or URLs, ends with NULL; it must outlive the workers */
+	size_t most;                /* at once */
+	uint64_t jobs, max_memory;  /* of each */
+	uint64_t max_time_ns;       /* of each, from when it begins; 0: no limit */
+};
+
+struct workers *workers_new(struct event_base *base, const struct workers_config *config);
+/* Kills all; none is heard of.  NULL is fine. */
+void workers_free(struct workers *workers);
+
+/* The reply: its status of HTTP, and @len bytes from malloc(), which the function takes. */
+typedef void workers_done_fn(void *user, int status, char *reply, size_t len);
+/* NULL: too many wait. */
+struct work *workers_begin(struct workers *workers, const char *request, workers_done_fn *done,
+			   void *user);
+/* Nobody wants it any more; it may not have been done. */
+void workers_drop(struct work *work);
