@@ -91,6 +91,10 @@ ROOMS = {
                      'phases/') + CTF + CONTRACT,
     'live/metrics': ('base/', 'base/text/', 'output/', 'engine/tables/', 'prometheus.pb-c.h', 'version.h') + CONTRACT,
     'src/server': ('base/', 'base/process/', 'settings/'),
+    # It prints nothing and runs nothing: it is given what commands print.
+    'src/api': ('base/', 'base/text/', 'base/process/line.h', 'version.h'),
+    # Whatever is of a trace is computed in another process.
+    'src/serve': ('api/', 'base/', 'base/text/', 'base/process/', 'server/', 'version.h'),
     'live/web': ('base/', 'base/process/', 'server/', 'output/', 'engine/tables/') + CONTRACT,
     'live': ('rollup/', 'base/', 'base/process/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/', 'server/',
@@ -125,6 +129,7 @@ ROOMS = {
     'src/cmd/ranges': None,
     'src/cmd/record': None,
     'src/cmd/report': None,
+    'src/cmd/serve': None,
     'src/cmd/setup': None,
     'src/cmd/top': None,
     'src/cmd': None,  # all
@@ -134,8 +139,8 @@ ROOMS = {
 NARROWER = {'src/engine/pool.c': ('base/', 'base/process/', 'engine/pool.h'), 'src/engine/pool.h': ('base/',)}
 # Never, wherever it stands: (a file that matches, must not include what matches, why).
 NEVER = (
-    (r'(src/(?!cmd/|fetch/|server/|output/screen/)|relay/|analyses/)', r'event2/',
-     'libevent lives in live/, src/server and src/fetch only'),
+    (r'(src/(?!cmd/|fetch/|serve/|server/|output/screen/)|relay/|analyses/)', r'event2/',
+     'libevent lives in live/, src/server, src/serve and src/fetch only'),
     (r'(?!src/output/screen/)', r'(curses|ncurses)', 'only the screen knows the terminal'),
     (r'(?!src/store/)', r'sqlite3', 'only the store knows its database'),
     (r'(?!src/store/clickhouse/)', r'curl/', 'only stores on a server know HTTP'),
@@ -227,7 +232,8 @@ def check_waits(path, text):
 STREAMS = {
     'src/text/plain.c', 'src/run/say.c', 'src/output/screen/screen.c', 'src/cmd/triggers.c', 'src/cmd/list.c',
     'src/cmd/capture.c', 'src/options/options-model.c',  # filters
-    'src/base/mem.c', 'src/main.c', 'src/cmd/lami.c', 'src/cmd/setup/rate.c', 'src/options/options-custom.c',  # texts of our own
+    'src/base/mem.c', 'src/main.c', 'src/cmd/cmd.c', 'src/cmd/lami.c', 'src/cmd/serve/answer.c', 'src/cmd/serve/api.c',
+    'src/cmd/serve/serve.c', 'src/cmd/setup/rate.c', 'src/options/options-custom.c',  # texts of our own
     'src/cmd/setup/setup.c', 'src/watch/watch.c',  # commands, quoted for a shell
 }
 

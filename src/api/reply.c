@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/quality.h"
 #include "api/rows.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -67,156 +68,22 @@ void api_reply_free(struct api_reply *reply)
 
 /* ---- lines ---- */
 
-static struct json_object *member(struct json_object *of, const char *key)
-{
-	struct json_object *found = NULL;
-
-	(void)json_object_object_get_ex(of, key, &found);
-	return found;
-}
-
-static void copy_member(struct json_object *to, struct json_object *from, const char *key)
-{
-	struct json_object *found = member(from, key);
-
-	if (found) {
-		json_object_object_add(to, key, json_object_get(found));
-	}
-}
-
-static void copy_times(struct json_object *to, struct json_object *from)
-{
-	static const char *const keys[] = { "begin", "begin_time", "end", "end_time" };
-
-	for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
-		copy_member(to, from, keys[i]);
-	}
-}
-
-static bool is_analysis(const char *key, struct json_object *value)
-{
-	return json_object_is_type(value, json_type_object) && strcmp(key, "trace") != 0 &&
-	       strcmp(key, "phase") != 0 && strcmp(key, "stored") != 0;
-}
-
-/* Whether the user asked for it: others are there for the quality. */
-static bool is_asked(const struct api_reply *reply, const char *analysis)
-{
-	const char *list = reply->request->values[API_ANALYSES];
-	size_t len = strlen(analysis);
-
-	if (!list || reply->request->what == API_STATE) {
-		return true;
-	}
-	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-		size_t word = strcspn(at, ",");
-
-		if ((word == len && strncmp(at, analysis, len) == 0) ||
-		    (word == 3 && strncmp(at, "all", 3) == 0)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* ---- quality ---- */
-
-/* What is not recorded, of all analyses: each event once. */
-static void add_missing(struct json_object *list, struct json_object *missing)
-{
-	for (size_t i = 0; i < json_object_array_length(missing); i++) {
-		struct json_object *one = json_object_array_get_idx(missing, i);
-		bool is_there = false;
-
-		for (size_t k = 0; k < json_object_array_length(list) && !is_there; k++) {
-			is_there = json_object_equal(json_object_array_get_idx(list, k), one);
-		}
-		if (!is_there) {
-			json_object_array_add(list, json_object_get(one));
-		}
-	}
-}
-
-static struct json_object *missing_of(const struct api_reply *reply, struct json_object *line)
-{
-	struct json_object *list = json_object_new_array();
-	struct json_object *own = member(line, "missing");
-
-	if (json_object_is_type(own, json_type_array)) {
-		add_missing(list, own);
-	}
-	json_object_object_foreach(line, key, value)
-	{
-		struct json_object *missing = is_analysis(key, value) && is_asked(reply, key)
-						      ? member(value, "missing")
-						      : NULL;
-
-		if (json_object_is_type(missing, json_type_array)) {
-			add_missing(list, missing);
-		}
-	}
-	return list;
-}
-
-/* null: what is lost was not measured. */
-static struct json_object *losses_of(struct json_object *from, const char *const pairs[][2],
-				     size_t count)
-{
-	struct json_object *ret = json_object_new_object();
-
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *found = member(from, pairs[i][1]);
-
-		json_object_object_add(ret, pairs[i][0], json_object_get(found));
-	}
-	return ret;
-}
-
-static struct json_object *losses_of_total(struct json_object *line)
-{
-	static const char *const pairs[][2] = { { "events", "discarded" },
-						{ "packets", "lost_packets" },
-						{ "bad_packets", "bad_packets" },
-						{ "late_events", "late_events" },
-						{ "anomalies", "anomalies" } };
-	struct json_object *count = member(line, "count");
-
-	return count ? losses_of(count, pairs, ARRAY_COUNT(pairs)) : NULL;
-}
-
-static struct json_object *quality_of(const struct api_reply *reply, struct json_object *line)
-{
-	struct json_object *ret = json_object_new_object(), *unknown;
-
-	copy_member(ret, line, "trace");
-	copy_times(ret, line);
-	copy_member(ret, line, "covered_ns");
-	copy_member(ret, line, "complete");
-	copy_member(ret, line, "interrupted");
-	copy_member(ret, line, "stored");
-	unknown = api_rows_member(line, "cpu.unknown_ns");
-	unknown = unknown ? unknown : api_rows_member(line, "state.unknown_ns");
-	json_object_object_add(ret, "losses", losses_of_total(line));
-	json_object_object_add(ret, "unknown_ns", json_object_get(unknown));
-	json_object_object_add(ret, "missing", missing_of(reply, line));
-	return ret;
-}
-
 /* Numbers of the traces in "quality", which rows have as "trace". */
 static size_t trace_number(struct api_reply *reply, struct json_object *line)
 {
-	struct json_object *trace = member(line, "trace");
+	struct json_object *trace = quality_member(line, "trace");
 	size_t count = json_object_array_length(reply->quality), i = 0;
 
-	while (i < count && !json_object_equal(member(json_object_array_get_idx(reply->quality, i),
-						      "trace"),
-					       trace)) {
+	while (i < count &&
+	       !json_object_equal(
+		       quality_member(json_object_array_get_idx(reply->quality, i), "trace"),
+		       trace)) {
 		i++;
 	}
 	if (i == count) { /* its total is yet to come */
 		struct json_object *ret = json_object_new_object();
 
-		copy_member(ret, line, "trace");
+		quality_copy(ret, line, "trace");
 		json_object_array_add(reply->quality, ret);
 	}
 	return i;
@@ -254,7 +121,8 @@ static void note_tables(struct api_reply *reply, struct json_object *line, size_
 	reply->tables = reply->tables ? reply->tables : json_object_new_array();
 	json_object_object_foreach(line, name, analysis)
 	{
-		if (!is_analysis(name, analysis) || !is_asked(reply, name)) {
+		if (!quality_is_analysis(name, analysis) ||
+		    !quality_is_asked(reply->request, name)) {
 			continue;
 		}
 		json_object_object_foreach(analysis, key, value)
@@ -270,33 +138,33 @@ static void note_tables(struct api_reply *reply, struct json_object *line, size_
 			path = mem_printf("%s.%s", name, key);
 			json_object_object_add(one, "trace", json_object_new_uint64(trace));
 			json_object_object_add(one, "table", json_object_new_string(path));
-			json_object_object_add(one, "rows",
-					       json_object_new_uint64(
-						       json_object_array_length(value)));
+			json_object_object_add(
+				one, "rows",
+				json_object_new_uint64(json_object_array_length(value)));
 			json_object_array_add(reply->tables, one);
 			free(path);
 		}
 	}
 }
 
-static struct json_object *new_row(struct json_object *line, size_t trace)
+static struct json_object *begin_row(struct json_object *line, size_t trace)
 {
 	struct json_object *row = json_object_new_object();
 
 	json_object_object_add(row, "trace", json_object_new_uint64(trace));
-	copy_times(row, line);
+	quality_copy_times(row, line);
 	return row;
 }
 
 /* A row of what is beside the lists. */
 static void add_figures(struct api_reply *reply, struct json_object *line, size_t trace)
 {
-	struct json_object *row = new_row(line, trace);
+	struct json_object *row = begin_row(line, trace);
 
-	copy_member(row, line, "complete");
+	quality_copy(row, line, "complete");
 	json_object_object_foreach(line, key, value)
 	{
-		if (is_analysis(key, value) && is_asked(reply, key)) {
+		if (quality_is_analysis(key, value) && quality_is_asked(reply->request, key)) {
 			drop_lists(value);
 			json_object_object_add(row, key, json_object_get(value));
 		}
@@ -305,17 +173,17 @@ static void add_figures(struct api_reply *reply, struct json_object *line, size_
 }
 
 /* The rows of one list; of windows each with the times of its window. */
-static void add_list(struct api_reply *reply, struct json_object *line, size_t trace)
+static void add_table(struct api_reply *reply, struct json_object *line, size_t trace)
 {
 	const char *table = reply->request->values[API_TABLE];
 	struct json_object *list = api_rows_member(line, table);
-	size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list)
-								   : 0;
+	size_t count =
+		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *one = json_object_array_get_idx(list, i);
 		struct json_object *row = reply->request->what == API_SERIES
-						  ? new_row(line, trace)
+						  ? begin_row(line, trace)
 						  : json_object_new_object();
 
 		json_object_object_add(row, "trace", json_object_new_uint64(trace));
@@ -332,14 +200,15 @@ static void add_line(struct api_reply *reply, struct json_object *line, bool is_
 	size_t trace = trace_number(reply, line);
 
 	if (is_total) {
-		json_object_array_put_idx(reply->quality, trace, quality_of(reply, line));
+		json_object_array_put_idx(reply->quality, trace,
+					  quality_of_total(reply->request, line));
 	}
-	if (is_total != (reply->request->what != API_SERIES) ||
-	    reply->request->what == API_MARKS || reply->request->what == API_SOURCES) {
+	if (is_total != (reply->request->what != API_SERIES) || reply->request->what == API_MARKS ||
+	    reply->request->what == API_SOURCES) {
 		return;
 	}
 	if (reply->request->values[API_TABLE]) {
-		add_list(reply, line, trace);
+		add_table(reply, line, trace);
 		return;
 	}
 	if (is_total) {
@@ -357,7 +226,7 @@ static struct json_object *by_figure(struct json_object *figures, struct json_ob
 
 	for (size_t i = 0; i < json_object_array_length(figures); i++) {
 		const char *name = json_object_get_string(
-			member(json_object_array_get_idx(figures, i), "figure"));
+			quality_member(json_object_array_get_idx(figures, i), "figure"));
 
 		json_object_object_add(ret, name,
 				       json_object_get(json_object_array_get_idx(values, i)));
@@ -367,22 +236,19 @@ static struct json_object *by_figure(struct json_object *figures, struct json_ob
 
 static void add_hosts(struct api_reply *reply, struct json_object *line)
 {
-	struct json_object *rows = member(line, "rows"), *figures = member(line, "figures");
-	struct json_object *quality = json_object_new_object();
+	struct json_object *rows = quality_member(line, "rows"),
+			   *figures = quality_member(line, "figures");
 
-	copy_times(quality, line);
-	json_object_object_add(quality, "losses", NULL); /* "complete" of each row says it */
-	json_object_object_add(quality, "unknown_ns", NULL); /* and "known" */
-	json_object_object_add(quality, "missing", NULL);
-	json_object_array_add(reply->quality, quality);
-	copy_member(reply->top, line, "figures");
-	copy_member(reply->top, line, "absent");
-	copy_member(reply->top, line, "host_count");
+	/* "complete" and "known" of each row say how much is known. */
+	json_object_array_add(reply->quality, quality_of_range(line, NULL));
+	quality_copy(reply->top, line, "figures");
+	quality_copy(reply->top, line, "absent");
+	quality_copy(reply->top, line, "host_count");
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
-		struct json_object *row =
-			json_object_get(json_object_array_get_idx(rows, i));
-		struct json_object *values = by_figure(figures, member(row, "values"));
-		struct json_object *distances = by_figure(figures, member(row, "distances"));
+		struct json_object *row = json_object_get(json_object_array_get_idx(rows, i));
+		struct json_object *values = by_figure(figures, quality_member(row, "values"));
+		struct json_object *distances =
+			by_figure(figures, quality_member(row, "distances"));
 
 		json_object_object_add(row, "values", values);
 		json_object_object_add(row, "distances", distances);
@@ -392,38 +258,13 @@ static void add_hosts(struct api_reply *reply, struct json_object *line)
 
 static void add_sides(struct api_reply *reply, struct json_object *line)
 {
-	static const char *const pairs[][2] = { { "events", "discarded" },
-						{ "packets", "lost_packets" },
-						{ "bad_packets", "bad_packets" },
-						{ "late_events", "late_events" },
-						{ "anomalies", "anomalies" } };
-	static const char *const sides[] = { "a", "b" };
-
-	for (size_t i = 0; i < ARRAY_COUNT(sides); i++) {
-		struct json_object *side = member(line, sides[i]), *losses;
-		struct json_object *ret = json_object_new_object();
-
-		json_object_object_add(ret, "side", json_object_new_string(sides[i]));
-		copy_member(ret, side, "name");
-		copy_member(ret, side, "traces");
-		copy_times(ret, side);
-		copy_member(ret, side, "covered_ns");
-		losses = losses_of(side, pairs, ARRAY_COUNT(pairs));
-		for (size_t k = 0; k < ARRAY_COUNT(pairs); k++) {
-			if (!member(losses, pairs[k][0])) { /* only what is above 0 has a member */
-				json_object_object_add(losses, pairs[k][0], json_object_new_int(0));
-			}
-		}
-		json_object_object_add(ret, "losses", losses);
-		json_object_object_add(ret, "unknown_ns", NULL);
-		json_object_object_add(ret, "missing", NULL); /* see not_compared */
-		json_object_array_add(reply->quality, ret);
-	}
+	json_object_array_add(reply->quality, quality_of_side(line, "a"));
+	json_object_array_add(reply->quality, quality_of_side(line, "b"));
 }
 
 static void add_not_compared(struct api_reply *reply, struct json_object *line)
 {
-	struct json_object *list = member(reply->top, "not_compared");
+	struct json_object *list = quality_member(reply->top, "not_compared");
 
 	if (!list) {
 		list = json_object_new_array();
@@ -433,32 +274,9 @@ static void add_not_compared(struct api_reply *reply, struct json_object *line)
 	json_object_array_add(list, json_object_get(line));
 }
 
-static uint64_t sum_of(struct json_object *list, const char *key)
+static void take_report(struct api_reply *reply, struct json_object *line)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		sum += json_object_get_uint64(member(json_object_array_get_idx(list, i), key));
-	}
-	return sum;
-}
-
-static void add_report(struct api_reply *reply, struct json_object *line)
-{
-	struct json_object *quality = json_object_new_object(), *losses = json_object_new_object();
-	struct json_object *cpus = member(line, "cpus");
-	bool has_all = json_object_is_type(cpus, json_type_array) &&
-		       json_object_array_length(cpus) < reply->request->numbers[API_TOP];
-
-	copy_member(quality, line, "trace");
-	copy_times(quality, line);
-	copy_member(losses, line, "gaps");
-	json_object_object_add(quality, "losses", losses);
-	json_object_object_add(quality, "unknown_ns",
-			       has_all ? json_object_new_uint64(sum_of(cpus, "unknown_ns"))
-				       : NULL);
-	json_object_object_add(quality, "missing", missing_of(reply, line));
-	json_object_array_add(reply->quality, quality);
+	json_object_array_add(reply->quality, quality_of_report(reply->request, line));
 	api_rows_add(reply->rows, json_object_get(line));
 }
 
@@ -470,21 +288,21 @@ static void add_mark(struct api_reply *reply, const char *kind, struct json_obje
 	struct json_object *row = json_object_new_object();
 
 	json_object_object_add(row, "kind", json_object_new_string(kind));
-	copy_times(row, from);
+	quality_copy_times(row, from);
 	json_object_object_add(row, "says", says);
 	api_rows_add(reply->rows, row);
 }
 
 static void add_phases(struct api_reply *reply, struct json_object *line)
 {
-	struct json_object *phases = member(line, "phases");
+	struct json_object *phases = quality_member(line, "phases");
 
 	for (size_t i = 0; i < json_object_array_length(phases); i++) {
 		struct json_object *phase = json_object_array_get_idx(phases, i);
 		struct json_object *says = json_object_new_object();
 
 		json_object_object_add(says, "number", json_object_new_uint64(i + 1));
-		copy_member(says, phase, "change");
+		quality_copy(says, phase, "change");
 		add_mark(reply, "phase", phase, says);
 	}
 }
@@ -493,7 +311,7 @@ static void add_warning(struct api_reply *reply, struct json_object *line)
 {
 	reply->warning_count++;
 	json_object_object_del(line, "type");
-	if (reply->request->what == API_MARKS && member(line, "begin")) {
+	if (reply->request->what == API_MARKS && quality_member(line, "begin")) {
 		add_mark(reply, "loss", line, json_object_get(line));
 	}
 	if (json_object_array_length(reply->warnings) < API_SAID_MAX) {
@@ -503,12 +321,12 @@ static void add_warning(struct api_reply *reply, struct json_object *line)
 
 /* ---- all lines ---- */
 
-static void take_total(struct api_reply *reply, struct json_object *line)
+static void take_total_line(struct api_reply *reply, struct json_object *line)
 {
 	add_line(reply, line, true);
 }
 
-static void take_window(struct api_reply *reply, struct json_object *line)
+static void take_window_line(struct api_reply *reply, struct json_object *line)
 {
 	add_line(reply, line, false);
 }
@@ -519,25 +337,17 @@ static void take_row(struct api_reply *reply, struct json_object *line)
 	api_rows_add(reply->rows, json_object_get(line));
 }
 
-static void take_phase(struct api_reply *reply, struct json_object *line)
+static void take_stored_phase(struct api_reply *reply, struct json_object *line)
 {
 	add_mark(reply, "phase", line, json_object_get(line));
 }
 
-static void take_end(struct api_reply *reply, struct json_object *line)
+static void take_last(struct api_reply *reply, struct json_object *line)
 {
-	reply->events = json_object_get_uint64(member(line, "events"));
+	reply->events = json_object_get_uint64(quality_member(line, "events"));
 	if (reply->request->what == API_EVENTS) {
-		struct json_object *quality = json_object_new_object();
-		struct json_object *losses = json_object_new_object();
-
-		copy_member(reply->top, line, "is_all");
-		copy_times(quality, line);
-		copy_member(losses, line, "gaps");
-		json_object_object_add(quality, "losses", losses);
-		json_object_object_add(quality, "unknown_ns", NULL);
-		json_object_object_add(quality, "missing", NULL);
-		json_object_array_add(reply->quality, quality);
+		quality_copy(reply->top, line, "is_all");
+		json_object_array_add(reply->quality, quality_of_range(line, "gaps"));
 		reply->has_answer = true;
 	}
 }
@@ -549,14 +359,14 @@ static int take_line(struct api_reply *reply, struct json_object *line)
 		void (*take)(struct api_reply *reply, struct json_object *line);
 		bool is_answer;
 	} types[] = {
-		{ "total", take_total, true },		{ "window", take_window, true },
-		{ "fleet-total", add_hosts, true },	{ "compare", add_sides, true },
-		{ "change", take_row, true },		{ "not-compared", add_not_compared, true },
-		{ "report", add_report, true },		{ "overview", add_phases, true },
-		{ "phase", take_phase, true },		{ "event", take_row, true },
-		{ "warning", add_warning, false },	{ "end", take_end, false },
+		{ "total", take_total_line, true },   { "window", take_window_line, true },
+		{ "fleet-total", add_hosts, true },   { "compare", add_sides, true },
+		{ "change", take_row, true },         { "not-compared", add_not_compared, true },
+		{ "report", take_report, true },      { "overview", add_phases, true },
+		{ "phase", take_stored_phase, true }, { "event", take_row, true },
+		{ "warning", add_warning, false },    { "end", take_last, false },
 	};
-	const char *type = json_object_get_string(member(line, "type"));
+	const char *type = json_object_get_string(quality_member(line, "type"));
 
 	for (size_t i = 0; type && i < ARRAY_COUNT(types); i++) {
 		if (strcmp(types[i].type, type) == 0) {

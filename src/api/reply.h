@@ -2,8 +2,8 @@
  * reply: what commands print with `-f json`, as the reply to a request (doc/api.md).
  *
  *     lines ──► rows (rows.h), of which a page is in the reply
- *           ──► quality: of each trace or side its range, losses, unknown time, what is not recorded
- *           ──► warnings; messages of the command
+ *           ──► quality: of each trace or side its range, losses, unknown time, what is not
+ * recorded ──► warnings; messages of the command
  */
 #pragma once
 

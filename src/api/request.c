@@ -63,43 +63,73 @@ static const struct {
 
 /* clang-format off: a row a line */
 static const struct param params[API_PARAMS] = {
-	[API_SOURCE] = { "source", FORM_SOURCE, ON_ALL & ~(ON(SOURCES) | ON(COMPARE)), ON_ALL & ~(ON(SOURCES) | ON(COMPARE)), 0, 0, 0, NULL, "its number in `sources`" },
-	[API_A] = { "a", FORM_SOURCE, ON(COMPARE), ON(COMPARE), 0, 0, 0, NULL, "the number of the source before" },
-	[API_B] = { "b", FORM_SOURCE, ON(COMPARE), ON(COMPARE), 0, 0, 0, NULL, "the number of the source after; it may be the same" },
-	[API_COUNT] = { "count", FORM_COUNT, ON(SOURCES), 0, 0, 1, 0, NULL, "1: events are counted, which reads the traces" },
-	[API_BEGIN] = { "begin", FORM_TIME, ON_RANGE, 0, 0, 0, 0, "begin", "a time, as --begin has it" },
+	[API_SOURCE] = { "source", FORM_SOURCE, ON_ALL & ~(ON(SOURCES) | ON(COMPARE)),
+			 ON_ALL & ~(ON(SOURCES) | ON(COMPARE)), 0, 0, 0, NULL,
+			 "its number in `sources`" },
+	[API_A] = { "a", FORM_SOURCE, ON(COMPARE), ON(COMPARE), 0, 0, 0, NULL,
+		    "the number of the source before" },
+	[API_B] = { "b", FORM_SOURCE, ON(COMPARE), ON(COMPARE), 0, 0, 0, NULL,
+		    "the number of the source after; it may be the same" },
+	[API_COUNT] = { "count", FORM_COUNT, ON(SOURCES), 0, 0, 1, 0, NULL,
+			"1: events are counted, which reads the traces" },
+	[API_BEGIN] = { "begin", FORM_TIME, ON_RANGE, 0, 0, 0, 0, "begin",
+			"a time, as --begin has it" },
 	[API_END] = { "end", FORM_TIME, ON_RANGE, 0, 0, 0, 0, "end", "a time, as --end has it" },
 	[API_A_BEGIN] = { "a_begin", FORM_TIME, ON(COMPARE), 0, 0, 0, 0, NULL, "the range of a" },
 	[API_A_END] = { "a_end", FORM_TIME, ON(COMPARE), 0, 0, 0, 0, NULL, "its end" },
 	[API_B_BEGIN] = { "b_begin", FORM_TIME, ON(COMPARE), 0, 0, 0, 0, NULL, "the range of b" },
 	[API_B_END] = { "b_end", FORM_TIME, ON(COMPARE), 0, 0, 0, 0, NULL, "its end" },
 	[API_AT] = { "at", FORM_TIME, ON(STATE), ON(STATE), 0, 0, 0, "at", "the instant" },
-	[API_ANALYSES] = { "analyses", FORM_WORDS, ON_FIGURES | ON(COMPARE), 0, 0, 0, 0, "analyses", "names, or all" },
-	[API_INTERVAL] = { "interval", FORM_WORDS, ON(SERIES), ON(SERIES), 0, 0, 0, "interval", "the length of windows: 10ms" },
-	[API_PER] = { "per", FORM_WORDS, ON_FIGURES | ON(COMPARE), 0, 0, 0, 0, "per", "cpu, tid, pid, comm, prio, container, service" },
-	[API_HOST] = { "host", FORM_TEXT, ON_STORES, 0, 0, 0, 0, "host", "of stores: hosts of such names" },
-	[API_SESSION] = { "session", FORM_TEXT, ON_STORES, 0, 0, 0, 0, "session", "of stores: sessions of such names" },
-	[API_TID] = { "tid", FORM_WORDS, ON_FIGURES, 0, 0, 0, 0, "tid", "only what these threads did" },
-	[API_PID] = { "pid", FORM_WORDS, ON_FIGURES, 0, 0, 0, 0, "pid", "only what these processes did" },
-	[API_COMM] = { "comm", FORM_TEXT, ON_FIGURES, 0, 0, 0, 0, "comm", "only what threads of these names did" },
-	[API_CPU] = { "cpu", FORM_WORDS, ON_FIGURES | ON(EVENTS), 0, 0, 0, 0, "cpu", "only what happened on these CPUs" },
-	[API_IRQ] = { "irq", FORM_TEXT, ON_FIGURES, 0, 0, 0, 0, "irq", "only rows of these interrupts" },
-	[API_FIGURES] = { "figures", FORM_TEXT, ON(HOSTS), 0, 0, 0, 0, "figure", "columns, named as in triggers" },
-	[API_THREAD] = { "thread", FORM_TEXT, ON(EXPLAIN), 0, 0, 0, 0, "thread", "explain the first of these" },
+	[API_ANALYSES] = { "analyses", FORM_WORDS, ON_FIGURES | ON(COMPARE), 0, 0, 0, 0, "analyses",
+			   "names, or all" },
+	[API_INTERVAL] = { "interval", FORM_WORDS, ON(SERIES), ON(SERIES), 0, 0, 0, "interval",
+			   "the length of windows: 10ms" },
+	[API_PER] = { "per", FORM_WORDS, ON_FIGURES | ON(COMPARE), 0, 0, 0, 0, "per",
+		      "cpu, tid, pid, comm, prio, container, service" },
+	[API_HOST] = { "host", FORM_TEXT, ON_STORES, 0, 0, 0, 0, "host",
+		       "of stores: hosts of such names" },
+	[API_SESSION] = { "session", FORM_TEXT, ON_STORES, 0, 0, 0, 0, "session",
+			  "of stores: sessions of such names" },
+	[API_TID] = { "tid", FORM_WORDS, ON_FIGURES, 0, 0, 0, 0, "tid",
+		      "only what these threads did" },
+	[API_PID] = { "pid", FORM_WORDS, ON_FIGURES, 0, 0, 0, 0, "pid",
+		      "only what these processes did" },
+	[API_COMM] = { "comm", FORM_TEXT, ON_FIGURES, 0, 0, 0, 0, "comm",
+		       "only what threads of these names did" },
+	[API_CPU] = { "cpu", FORM_WORDS, ON_FIGURES | ON(EVENTS), 0, 0, 0, 0, "cpu",
+		      "only what happened on these CPUs" },
+	[API_IRQ] = { "irq", FORM_TEXT, ON_FIGURES, 0, 0, 0, 0, "irq",
+		      "only rows of these interrupts" },
+	[API_FIGURES] = { "figures", FORM_TEXT, ON(HOSTS), 0, 0, 0, 0, "figure",
+			  "columns, named as in triggers" },
+	[API_THREAD] = { "thread", FORM_TEXT, ON(EXPLAIN), 0, 0, 0, 0, "thread",
+			 "explain the first of these" },
 	[API_JOB] = { "job", FORM_TEXT, ON(EXPLAIN), 0, 0, 0, 0, "job", "its executions" },
-	[API_WITHIN] = { "within", FORM_TEXT, ON(EXPLAIN), 0, 0, 0, 0, "within", "only those within one of these" },
-	[API_EVERY] = { "every", FORM_WORDS, ON(EXPLAIN), 0, 0, 0, 0, "every", "they arrive so often" },
-	[API_DEADLINE] = { "deadline", FORM_WORDS, ON(EXPLAIN), 0, 0, 0, 0, "deadline", "count those that take longer" },
-	[API_WORST] = { "worst", FORM_COUNT, ON(EXPLAIN), 0, 0, 20, 3, "worst", "explain so many executions" },
-	[API_TOP] = { "top", FORM_COUNT, ON(EXPLAIN), 0, 1, API_ROWS_MAX, API_ROWS_USUAL, "top", "rows of each list" },
-	[API_EVENT] = { "event", FORM_TEXT, ON(EVENTS), 0, 0, 0, 0, "event", "names and patterns of events" },
-	[API_TABLE] = { "table", FORM_WORDS, ON_FIGURES | ON(STATE), 0, 0, 0, 0, NULL, "rows of this list: cpu.threads" },
-	[API_FILTER] = { "filter", FORM_TEXT, ON_ROWS, 0, 0, 0, 0, NULL, "rows for which all hold: run_ns>1000,comm~db*" },
-	[API_SORT] = { "sort", FORM_WORDS, ON_ROWS & ~ON(EVENTS), 0, 0, 0, 0, NULL, "by this member" },
+	[API_WITHIN] = { "within", FORM_TEXT, ON(EXPLAIN), 0, 0, 0, 0, "within",
+			 "only those within one of these" },
+	[API_EVERY] = { "every", FORM_WORDS, ON(EXPLAIN), 0, 0, 0, 0, "every",
+			"they arrive so often" },
+	[API_DEADLINE] = { "deadline", FORM_WORDS, ON(EXPLAIN), 0, 0, 0, 0, "deadline",
+			   "count those that take longer" },
+	[API_WORST] = { "worst", FORM_COUNT, ON(EXPLAIN), 0, 0, 20, 3, "worst",
+			"explain so many executions" },
+	[API_TOP] = { "top", FORM_COUNT, ON(EXPLAIN), 0, 1, API_ROWS_MAX, API_ROWS_USUAL, "top",
+		      "rows of each list" },
+	[API_EVENT] = { "event", FORM_TEXT, ON(EVENTS), 0, 0, 0, 0, "event",
+			"names and patterns of events" },
+	[API_TABLE] = { "table", FORM_WORDS, ON_FIGURES | ON(STATE), 0, 0, 0, 0, NULL,
+			"rows of this list: cpu.threads" },
+	[API_FILTER] = { "filter", FORM_TEXT, ON_ROWS, 0, 0, 0, 0, NULL,
+			 "rows for which all hold: run_ns>1000,comm~db*" },
+	[API_SORT] = { "sort", FORM_WORDS, ON_ROWS & ~ON(EVENTS), 0, 0, 0, 0, NULL,
+		       "by this member" },
 	[API_ORDER] = { "order", FORM_ORDER, ON_ROWS & ~ON(EVENTS), 0, 0, 0, 0, NULL, "desc, asc" },
-	[API_COLUMNS] = { "columns", FORM_WORDS, ON_ROWS, 0, 0, 0, 0, NULL, "only these members: comm,wake.p99_ns" },
-	[API_OFFSET] = { "offset", FORM_COUNT, ON_ROWS | ON(EXPLAIN), 0, 0, API_OFFSET_MAX, 0, NULL, "rows before the page" },
-	[API_LIMIT] = { "limit", FORM_COUNT, ON_ROWS | ON(EXPLAIN), 0, 1, API_ROWS_MAX, API_ROWS_USUAL, NULL, "rows of the page" },
+	[API_COLUMNS] = { "columns", FORM_WORDS, ON_ROWS, 0, 0, 0, 0, NULL,
+			  "only these members: comm,wake.p99_ns" },
+	[API_OFFSET] = { "offset", FORM_COUNT, ON_ROWS | ON(EXPLAIN), 0, 0, API_OFFSET_MAX, 0, NULL,
+			 "rows before the page" },
+	[API_LIMIT] = { "limit", FORM_COUNT, ON_ROWS | ON(EXPLAIN), 0, 1, API_ROWS_MAX,
+			API_ROWS_USUAL, NULL, "rows of the page" },
 };
 /* clang-format on */
 
@@ -159,7 +189,7 @@ static bool decode(char *text)
 	return true;
 }
 
-static bool is_plain_text(const char *text)
+static bool is_clean(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
@@ -214,7 +244,7 @@ static bool is_help(const char *text)
 
 static bool has_form(enum form form, const char *text)
 {
-	if (!text[0] || strlen(text) > API_VALUE_BYTES || !is_plain_text(text) || is_help(text)) {
+	if (!text[0] || strlen(text) > API_VALUE_BYTES || !is_clean(text) || is_help(text)) {
 		return false;
 	}
 	return form == FORM_WORDS   ? is_words(text)
@@ -238,10 +268,9 @@ static int take_value(enum api_param number, char *text, size_t source_count,
 	}
 	ret->values[number] = text;
 	if (param->form == FORM_SOURCE) {
-		return source_count == 0
-			       ? err_raise(err, -EINVAL, "there is no source")
-			       : take_count(param, text, 0, source_count - 1,
-					    &ret->numbers[number], err);
+		return source_count == 0 ? err_raise(err, -EINVAL, "there is no source")
+					 : take_count(param, text, 0, source_count - 1,
+						      &ret->numbers[number], err);
 	}
 	return param->form == FORM_COUNT ? take_count(param, text, param->least, param->most,
 						      &ret->numbers[number], err)
@@ -281,9 +310,8 @@ static int check_needed(const struct api_request *request, struct err *err)
 {
 	for (int i = 0; i < API_PARAMS; i++) {
 		if (params[i].needed >> request->what & 1 && !request->values[i]) {
-			return err_raise(err, -EINVAL, "%s needs %s: %s",
-					 whats[request->what].name, params[i].name,
-					 params[i].about);
+			return err_raise(err, -EINVAL, "%s needs %s: %s", whats[request->what].name,
+					 params[i].name, params[i].about);
 		}
 	}
 	if ((request->values[API_SORT] || request->values[API_ORDER]) &&
@@ -296,16 +324,14 @@ static int check_needed(const struct api_request *request, struct err *err)
 
 int api_parse(const char *text, size_t source_count, struct api_request *ret, struct err *err)
 {
-	const char *name = strncmp(text, API_PLACE, strlen(API_PLACE)) == 0
-				   ? text + strlen(API_PLACE)
-				   : text;
+	const char *name =
+		strncmp(text, API_PLACE, strlen(API_PLACE)) == 0 ? text + strlen(API_PLACE) : text;
 	char *query, *pair, *rest = NULL;
 	int r;
 
 	*ret = (struct api_request){ 0 };
 	if (strlen(text) > API_REQUEST_BYTES) {
-		return err_raise(err, -EINVAL, "a request has %d bytes at most",
-				 API_REQUEST_BYTES);
+		return err_raise(err, -EINVAL, "a request has %d bytes at most", API_REQUEST_BYTES);
 	}
 	for (int i = 0; i < API_PARAMS; i++) {
 		ret->numbers[i] = params[i].usual;
@@ -333,7 +359,9 @@ void api_request_fini(struct api_request *request)
 
 void api_describe(FILE *out)
 {
-	static const char *const forms[] = { "a number", "a number", "words", "word", "time", "text" };
+	static const char *const forms[] = {
+		"a number", "a number", "words", "word", "time", "text"
+	};
 
 	for (int what = 0; what < API_WHATS; what++) {
 		(void)fprintf(out, "%s%s%s: %s\n", what > 0 ? "\n" : "", API_PLACE,

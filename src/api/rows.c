@@ -13,26 +13,26 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-enum op { OP_IS, OP_IS_NOT, OP_ABOVE, OP_FROM, OP_BELOW, OP_UP_TO, OP_LIKE };
+enum row_op { OP_IS, OP_IS_NOT, OP_ABOVE, OP_FROM, OP_BELOW, OP_UP_TO, OP_LIKE };
 
-struct condition {
+struct row_condition {
 	char *path;
-	enum op op;
+	enum row_op op;
 	const char *value; /* in `path` */
 	bool is_number;
 	double number;
 };
 
-struct ranked {
+struct row_rank {
 	struct json_object *row, *by; /* by: borrowed; NULL: it has none */
 	size_t number;
 };
 
 struct api_rows {
 	struct api_page page;
-	struct condition conditions[API_CONDITIONS_MAX];
+	struct row_condition conditions[API_CONDITIONS_MAX];
 	size_t condition_count;
-	VEC(struct ranked) all; /* those that count; without an order only those of the page */
+	VEC(struct row_rank) all; /* those that count; without an order only those of the page */
 	uint64_t count;
 };
 
@@ -69,13 +69,13 @@ static bool is_number(struct json_object *value)
 
 /* ---- conditions ---- */
 
-static int take_condition(char *text, struct condition *ret, struct err *err)
+static int parse_condition(char *text, struct row_condition *ret, struct err *err)
 {
 	static const struct {
 		const char *text;
-		enum op op;
+		enum row_op op;
 	} ops[] = { { "!=", OP_IS_NOT }, { ">=", OP_FROM }, { "<=", OP_UP_TO }, { "=", OP_IS },
-		    { ">", OP_ABOVE },	 { "<", OP_BELOW }, { "~", OP_LIKE } };
+		    { ">", OP_ABOVE },   { "<", OP_BELOW }, { "~", OP_LIKE } };
 	size_t at = strcspn(text, "!<>=~");
 	char *past;
 
@@ -83,24 +83,25 @@ static int take_condition(char *text, struct condition *ret, struct err *err)
 		size_t len = strlen(ops[i].text);
 
 		if (strncmp(text + at, ops[i].text, len) == 0) {
-			*ret = (struct condition){ .path = text,
-						   .op = ops[i].op,
-						   .value = text + at + len };
+			*ret = (struct row_condition){ .path = text,
+						       .op = ops[i].op,
+						       .value = text + at + len };
 			text[at] = '\0';
 			ret->number = strtod(ret->value, &past);
 			ret->is_number = past != ret->value && !*past;
 			if (!ret->is_number && (ret->op >= OP_ABOVE && ret->op <= OP_UP_TO)) {
-				return err_raise(err, -EINVAL, "filter: %s is compared with a number",
-						 text);
+				return err_raise(err, -EINVAL,
+						 "filter: %s is compared with a number", text);
 			}
 			return 0;
 		}
 	}
-	return err_raise(err, -EINVAL, "filter: a condition is MEMBER and =, !=, <, <=, >, >= or ~ "
-				       "and a value");
+	return err_raise(err, -EINVAL,
+			 "filter: a condition is MEMBER and =, !=, <, <=, >, >= or ~ "
+			 "and a value");
 }
 
-static bool holds_for_number(const struct condition *condition, double value)
+static bool holds_for_number(const struct row_condition *condition, double value)
 {
 	switch (condition->op) {
 	case OP_IS:
@@ -121,7 +122,7 @@ static bool holds_for_number(const struct condition *condition, double value)
 }
 
 /* What is not known fulfils nothing. */
-static bool holds(const struct condition *condition, struct json_object *row)
+static bool holds(const struct row_condition *condition, struct json_object *row)
 {
 	struct json_object *value = api_rows_member(row, condition->path);
 	const char *text;
@@ -133,7 +134,7 @@ static bool holds(const struct condition *condition, struct json_object *row)
 		return holds_for_number(condition, json_object_get_double(value));
 	}
 	text = json_object_get_string(value);
-	return condition->op == OP_IS	    ? strcmp(text, condition->value) == 0
+	return condition->op == OP_IS       ? strcmp(text, condition->value) == 0
 	       : condition->op == OP_IS_NOT ? strcmp(text, condition->value) != 0
 	       : condition->op == OP_LIKE   ? fnmatch(condition->value, text, 0) == 0
 					    : false;
@@ -154,7 +155,7 @@ struct api_rows *api_rows_new(const struct api_page *page, struct err *err)
 		} else {
 			char *own = mem_strdup(one);
 
-			r = take_condition(own, &rows->conditions[rows->condition_count], err);
+			r = parse_condition(own, &rows->conditions[rows->condition_count], err);
 			rows->conditions[rows->condition_count++].path = own;
 		}
 	}
@@ -191,8 +192,8 @@ uint64_t api_rows_count(const struct api_rows *rows)
 void api_rows_add(struct api_rows *rows, struct json_object *row)
 {
 	const struct api_page *page = &rows->page;
-	bool is_shown = page->sort || (rows->count >= page->offset &&
-				       rows->count - page->offset < page->limit);
+	bool is_shown = page->sort ||
+			(rows->count >= page->offset && rows->count - page->offset < page->limit);
 
 	for (size_t i = 0; i < rows->condition_count; i++) {
 		if (!holds(&rows->conditions[i], row)) {
@@ -206,9 +207,9 @@ void api_rows_add(struct api_rows *rows, struct json_object *row)
 		return;
 	}
 	*vec_push(&rows->all) =
-		(struct ranked){ .row = row,
-				 .by = page->sort ? api_rows_member(row, page->sort) : NULL,
-				 .number = rows->all.count };
+		(struct row_rank){ .row = row,
+				   .by = page->sort ? api_rows_member(row, page->sort) : NULL,
+				   .number = rows->all.count };
 }
 
 /* Numbers, then texts; integers of 64 bits as they are. */
@@ -235,7 +236,7 @@ static int compare_values(struct json_object *a, struct json_object *b)
 /* Largest first; what has no value is last in any order. */
 static int compare_ranked(const void *first, const void *second, void *ascending)
 {
-	const struct ranked *a = first, *b = second;
+	const struct row_rank *a = first, *b = second;
 	int r = 0;
 
 	if (!a->by != !b->by) {
@@ -263,7 +264,7 @@ static struct json_object *columns_of(struct json_object *row, const char *colum
 	return ret;
 }
 
-static void put_page(const struct api_rows *rows, uint64_t shown, struct json_object *reply)
+static void put_extent(const struct api_rows *rows, uint64_t shown, struct json_object *reply)
 {
 	const struct api_page *page = &rows->page;
 	struct json_object *ret = json_object_new_object();
@@ -272,9 +273,8 @@ static void put_page(const struct api_rows *rows, uint64_t shown, struct json_ob
 	json_object_object_add(ret, "offset", json_object_new_uint64(page->offset));
 	json_object_object_add(ret, "limit", json_object_new_uint64(page->limit));
 	json_object_object_add(ret, "total", json_object_new_uint64(rows->count));
-	json_object_object_add(ret, "next",
-			       shown > 0 && past < rows->count ? json_object_new_uint64(past)
-							       : NULL);
+	json_object_object_add(
+		ret, "next", shown > 0 && past < rows->count ? json_object_new_uint64(past) : NULL);
 	json_object_object_add(reply, "page", ret);
 }
 
@@ -297,6 +297,6 @@ void api_rows_put(struct api_rows *rows, struct json_object *reply)
 		json_object_array_add(list, page->columns ? columns_of(row, page->columns)
 							  : json_object_get(row));
 	}
-	put_page(rows, shown, reply);
+	put_extent(rows, shown, reply);
 	json_object_object_add(reply, "rows", list);
 }

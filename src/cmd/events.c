@@ -1,7 +1,7 @@
 /*
  * events: the events of a range, decoded, in order of time.
  *
- * A trace of several has a reader of its own; the oldest of their next events is shown.  Packets
+ * A trace of several has a reader of its own; the next_trace of their next events is shown. Packets
  * that end before the range are passed over by their headers.
  */
 #include <assert.h>
@@ -24,7 +24,7 @@
 struct events_trace {
 	const struct recorded_path *path;
 	struct reader *reader; /* NULL: it has no more */
-	uint64_t begin, end; /* of the range */
+	uint64_t begin, end;   /* of the range */
 	struct reader_event next;
 };
 
@@ -44,7 +44,7 @@ struct events {
 	bool has_more;
 	/* The event that is written. */
 	enum events_part part;
-	const char *name; /* of the next value; NULL: it has none */
+	const char *name;       /* of the next value; NULL: it has none */
 	char closes[DEPTH_MAX]; /* what is open within the part */
 	unsigned int depth, left_depth;
 	bool is_empty; /* text: nothing is in what was opened last */
@@ -120,7 +120,7 @@ static void put_key(struct events *run)
 	run->name = NULL;
 }
 
-static void put_text(struct events *run, const char *bytes, size_t len)
+static void put_string_field(struct events *run, const char *bytes, size_t len)
 {
 	size_t most = len < ARGS_TEXT_MAX ? len : ARGS_TEXT_MAX, room = 3 * most + 1;
 	char *text = mem_alloc(room);
@@ -153,7 +153,7 @@ static void put_number(struct events *run, const struct type *type, const struct
 	}
 }
 
-static void on_leaf(void *user, const struct type *type, const struct value *value)
+static void on_field(void *user, const struct type *type, const struct value *value)
 {
 	struct events *run = user;
 	const struct query_value number = {
@@ -169,16 +169,16 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 	run->bytes += 8;
 	label = type->kind == TYPE_ENUM ? query_value_label(&number, &at) : NULL;
 	if (label) {
-		put_text(run, label, strlen(label));
+		put_string_field(run, label, strlen(label));
 	} else if (type->kind == TYPE_INT || type->kind == TYPE_ENUM || type->kind == TYPE_FLOAT) {
 		put_number(run, type, value);
 	} else {
-		put_text(run, (const char *)value->bytes,
-			 strnlen((const char *)value->bytes, value->len));
+		put_string_field(run, (const char *)value->bytes,
+				 strnlen((const char *)value->bytes, value->len));
 	}
 }
 
-static void enter_value(struct events *run, const struct type *type)
+static void enter_field(struct events *run, const struct type *type)
 {
 	bool is_struct = type->kind == TYPE_STRUCT;
 
@@ -197,7 +197,7 @@ static void enter_value(struct events *run, const struct type *type)
 	open_bracket(run, NULL, is_struct ? '{' : '[');
 }
 
-static void leave_value(struct events *run)
+static void leave_field(struct events *run)
 {
 	if (run->left_depth > 0) {
 		run->left_depth--;
@@ -209,16 +209,16 @@ static void leave_value(struct events *run)
 	}
 }
 
-static void on_shape(void *user, const struct step *step)
+static void on_bracket(void *user, const struct step *step)
 {
 	struct events *run = user;
 
 	if (step->op == STEP_NAME) {
 		run->name = step->name;
 	} else if (step->op == STEP_ENTER) {
-		enter_value(run, step->type);
+		enter_field(run, step->type);
 	} else {
-		leave_value(run);
+		leave_field(run);
 	}
 }
 
@@ -255,7 +255,9 @@ static void put_head(struct events *run, const struct events_trace *trace)
 
 static void put_event(struct events *run, struct events_trace *trace)
 {
-	const struct batch_visitor visitor = { .visit = on_leaf, .shape = on_shape, .user = run };
+	const struct batch_visitor visitor = { .visit = on_field,
+					       .shape = on_bracket,
+					       .user = run };
 
 	run->part = PART_NONE;
 	run->name = NULL;
@@ -279,7 +281,7 @@ static void put_event(struct events *run, struct events_trace *trace)
 
 /* ---- the range ---- */
 
-static void on_warning(void *user, const char *message)
+static void say_warning(void *user, const char *message)
 {
 	const struct events *run = user;
 
@@ -307,7 +309,7 @@ static void advance(struct events *run, struct events_trace *trace)
 static int open_trace(struct events *run, const struct recorded_path *path)
 {
 	struct reader_setup setup = {
-		.path = path, .warn = on_warning, .user = run, .visits = true
+		.path = path, .warn = say_warning, .user = run, .visits = true
 	};
 	struct events_trace trace = { .path = path };
 	int r = run_range(run->options, path, &setup.from, &trace.end, &run->err);
@@ -325,7 +327,7 @@ static int open_trace(struct events *run, const struct recorded_path *path)
 	return 0;
 }
 
-static struct events_trace *oldest(struct events *run)
+static struct events_trace *next_trace(struct events *run)
 {
 	struct events_trace *found = NULL;
 
@@ -337,11 +339,11 @@ static struct events_trace *oldest(struct events *run)
 	return found;
 }
 
-static void put_all(struct events *run)
+static void put_range(struct events *run)
 {
 	struct events_trace *trace;
 
-	while ((trace = oldest(run)) && !run_stop) {
+	while ((trace = next_trace(run)) && !run_stop) {
 		if (run->options->has_top && run->options->top > 0 &&
 		    run->count == run->options->top) {
 			run->has_more = true;
@@ -355,7 +357,7 @@ static void put_all(struct events *run)
 	}
 }
 
-static void put_end(struct events *run)
+static void put_last_line(struct events *run)
 {
 	if (!run->is_json) {
 		return;
@@ -391,8 +393,8 @@ static int work(const struct options *options, struct output *output)
 		}
 	}
 	if (run.traces.count > 0) {
-		put_all(&run);
-		put_end(&run);
+		put_range(&run);
+		put_last_line(&run);
 	}
 	VEC_EACH(&run.traces, trace) {
 		reader_close(trace->reader);

@@ -463,11 +463,11 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		open_visits(reader);
 	}
 	open_beside(reader, setup, requests, request_count);
-	add_all_sources(reader,
-			setup->needed.count == 0 ||
-				binds_any(reader->trace.plan, setup->needed.first,
-					  setup->needed.count),
-			setup->from);
+	add_all_sources(
+		reader,
+		setup->needed.count == 0 ||
+			binds_any(reader->trace.plan, setup->needed.first, setup->needed.count),
+		setup->from);
 	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {
 		if (advance(reader, &reader->sources[i])) {

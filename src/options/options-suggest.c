@@ -21,8 +21,8 @@ const char *options_command(unsigned int command)
 	static const char *const names[] = { "live",     "analyze",  "list",    "replay", "top",
 					     "triggers", "lami",     "capture", "report", "map",
 					     "merge",    "overview", "setup",   "watch",  "export",
-					     "history",  "compare",  "record",  "index",
-					     "serve",	 "api",	     "events" };
+					     "history",  "compare",  "record",  "index",  "serve",
+					     "api",      "events" };
 	size_t i = 0;
 
 	assert(command != 0);

@@ -71,8 +71,7 @@ const struct option options_table[] = {
 	  WORD(format, "format", report_formats), GIVEN(has_format) },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv, html: a page (text)",
 	  FOR_OVERVIEW | FOR_COMPARE, WORD(format, "format", page_formats), GIVEN(has_format) },
-	{ 'f', "format", "FORMAT", "text, json (lines) (text)",
-	  FOR_LIST | FOR_CAPTURE | FOR_EVENTS,
+	{ 'f', "format", "FORMAT", "text, json (lines) (text)", FOR_LIST | FOR_CAPTURE | FOR_EVENTS,
 	  CUSTOM(options_format), GIVEN(has_format) },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv (text)",
 	  FOR_BOTH | FOR_MERGE | FOR_HISTORY, CUSTOM(options_format), GIVEN(has_format) },
@@ -90,8 +89,8 @@ const struct option options_table[] = {
 	{ 'n', "top", "N", "events at most, 0: all (0)", FOR_EVENTS, COUNT(top, UINT32_MAX),
 	  GIVEN(has_top) },
 	{ 'j', "jobs", "N", "worker threads, 0 for none (report: 1; online CPUs)",
-	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE | FOR_INDEX | FOR_SERVE |
-		  FOR_API,
+	  FOR_WORK | FOR_MERGE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT | FOR_COMPARE | FOR_INDEX |
+		  FOR_SERVE | FOR_API,
 	  COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
 	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
@@ -263,8 +262,7 @@ const struct option options_table[] = {
 	{ 0, "thread", "LIST", "the same as --tid of numbers, as --comm of names", FOR_ROWS,
 	  CUSTOM(options_thread) },
 	{ 0, "cpu", "LIST", "only what happened on these CPUs",
-	  FOR_ROWS | FOR_OVERVIEW | FOR_EVENTS,
-	  NUMBERS(selection.cpus) },
+	  FOR_ROWS | FOR_OVERVIEW | FOR_EVENTS, NUMBERS(selection.cpus) },
 	{ 0, "irq", "LIST", "only rows of these interrupts, by number or name", FOR_ROWS,
 	  NAMES(selection.irqs) },
 	{ 0, "per", "KIND",

@@ -84,8 +84,8 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics, *web, *server_config;
-	const char *listen;  /* serve: NULL: loopback, at `port` */
-	uint64_t port;       /* serve; 0: one that is free */
+	const char *listen;   /* serve: NULL: loopback, at `port` */
+	uint64_t port;        /* serve; 0: one that is free */
 	uint64_t max_time_ns; /* serve: of an answer */
 	bool is_insecure;
 	const char *metrics_profile; /* NULL: full */

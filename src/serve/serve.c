@@ -17,13 +17,12 @@
 #include "version.h"
 
 /* Nothing runs, and nothing is loaded: neither a page nor a reply has anything but text. */
-#define POLICY                                                                                     \
-	"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+#define POLICY "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 struct serve_reply {
 	struct serve *serve;
 	struct evhttp_request *request;
-	struct work *work;
+	struct workers_one *work;
 };
 
 struct serve {
@@ -36,8 +35,8 @@ struct serve {
 
 /* ---- replies ---- */
 
-static void send_text(struct evhttp_request *request, int status, const char *type,
-		      const char *text)
+static void send_whole(struct evhttp_request *request, int status, const char *type,
+		       const char *text)
 {
 	struct evbuffer *body = evbuffer_new();
 
@@ -55,11 +54,11 @@ static void send_error(struct evhttp_request *request, int status, const char *w
 		(void)evhttp_add_header(evhttp_request_get_output_headers(request), "Retry-After",
 					"1");
 	}
-	send_text(request, status, "application/json", text);
+	send_whole(request, status, "application/json", text);
 	free(text);
 }
 
-static void free_bytes(const void *bytes, size_t len, void *arg)
+static void free_reply(const void *bytes, size_t len, void *arg)
 {
 	struct serve *serve = arg;
 
@@ -71,7 +70,7 @@ static void free_bytes(const void *bytes, size_t len, void *arg)
 	}
 }
 
-static void on_done(void *user, int status, char *text, size_t len)
+static void on_computed(void *user, int status, char *text, size_t len)
 {
 	struct serve_reply *reply = user;
 	struct serve *serve = reply->serve;
@@ -88,8 +87,8 @@ static void on_done(void *user, int status, char *text, size_t len)
 	}
 	body = evbuffer_new();
 	serve->held += len;
-	if (evbuffer_add_reference(body, text, len, free_bytes, serve) < 0) {
-		free_bytes(text, len, serve);
+	if (evbuffer_add_reference(body, text, len, free_reply, serve) < 0) {
+		free_reply(text, len, serve);
 	}
 	server_add_headers(request, "application/json", POLICY);
 	evhttp_send_reply(request, status, NULL, body);
@@ -105,11 +104,11 @@ static void on_gone(struct evhttp_connection *connection, void *arg)
 	free(reply);
 }
 
-static void answer(struct serve *serve, struct evhttp_request *request, const char *text)
+static void compute(struct serve *serve, struct evhttp_request *request, const char *text)
 {
 	struct api_request parsed;
 	struct serve_reply *reply;
-	struct work *work = NULL;
+	struct workers_one *work = NULL;
 	struct err err;
 	int r = api_parse(text, serve->config.source_count, &parsed, &err);
 
@@ -119,7 +118,7 @@ static void answer(struct serve *serve, struct evhttp_request *request, const ch
 		return;
 	}
 	reply = mem_alloc(sizeof(*reply));
-	work = workers_begin(serve->workers, text, on_done, reply);
+	work = workers_begin(serve->workers, text, on_computed, reply);
 	if (!work) {
 		free(reply);
 		send_error(request, HTTP_SERVUNAVAIL, "too many requests wait");
@@ -132,7 +131,7 @@ static void answer(struct serve *serve, struct evhttp_request *request, const ch
 /* ---- the page ---- */
 
 /* As text of HTML. */
-static void put_text(FILE *out, const char *text)
+static void put_html(FILE *out, const char *text)
 {
 	for (const unsigned char *at = (const unsigned char *)text; *at;) {
 		size_t len = *at < 0x80 ? 1 : utf8_length(at);
@@ -176,13 +175,14 @@ static void send_page(const struct serve *serve, struct evhttp_request *request)
 	}
 	(void)fputs("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
 		    "<meta name=\"viewport\" content=\"width=device-width\">"
-		    "<title>sillage</title>\n<h1>sillage " SILLAGE_VERSION "</h1>\n<ol start=\"0\">\n",
+		    "<title>sillage</title>\n<h1>sillage " SILLAGE_VERSION
+		    "</h1>\n<ol start=\"0\">\n",
 		    out);
 	for (size_t i = 0; i < serve->config.source_count; i++) {
 		const struct serve_source *source = &serve->config.sources[i];
 
 		(void)fprintf(out, "<li>%s ", api_kind_name(source->kind));
-		put_text(out, source->name);
+		put_html(out, source->name);
 		(void)fputs(":", out);
 		put_links(out, source, i);
 		(void)fputs("\n", out);
@@ -191,7 +191,7 @@ static void send_page(const struct serve *serve, struct evhttp_request *request)
 		    "schema\">schema</a>\n</html>\n",
 		    out);
 	(void)fclose(out);
-	send_text(request, HTTP_OK, "text/html; charset=utf-8", text);
+	send_whole(request, HTTP_OK, "text/html; charset=utf-8", text);
 	free(text);
 }
 
@@ -207,19 +207,18 @@ static void on_request(struct evhttp_request *request, void *arg)
 	if (path && strcmp(path, "/") == 0) {
 		send_page(serve, request);
 	} else if (path && strcmp(path, API_PLACE "schema") == 0) {
-		send_text(request, HTTP_OK, "application/schema+json", (const char *)serve_schema);
+		send_whole(request, HTTP_OK, "application/schema+json", (const char *)serve_schema);
 	} else if (path && strncmp(path, API_PLACE, strlen(API_PLACE)) == 0) {
 		char *text = mem_printf("%s%s%s", path, query ? "?" : "", query ? query : "");
 
-		answer(serve, request, text);
+		compute(serve, request, text);
 		free(text);
 	} else {
 		send_error(request, HTTP_NOTFOUND, "there is nothing here; the page is /");
 	}
 }
 
-struct serve *serve_new(struct event_base *base, const struct serve_config *config,
-			struct err *err)
+struct serve *serve_new(struct event_base *base, const struct serve_config *config, struct err *err)
 {
 	struct serve *serve = mem_alloc(sizeof(*serve));
 	const struct server_config http = {

@@ -23,7 +23,7 @@
 #define READ_BYTES 65536
 #define END_US     2000 /* between two looks whether a process that has said all has ended */
 
-struct work {
+struct workers_one {
 	struct workers *workers;
 	char *request;
 	workers_done_fn *done;
@@ -39,13 +39,13 @@ struct workers {
 	struct event_base *base;
 	struct event *kick; /* begins what waits: from the loop, never from a caller */
 	struct workers_config config;
-	VEC(struct work *) all; /* in the order in which they were asked for */
+	VEC(struct workers_one *) all; /* in the order in which they were asked for */
 	size_t running;
 };
 
 /* ---- the end of one ---- */
 
-static void free_work(struct work *work)
+static void free_work(struct workers_one *work)
 {
 	struct event *events[] = { work->readable, work->timer, work->ends };
 
@@ -62,7 +62,7 @@ static void free_work(struct work *work)
 	free(work);
 }
 
-static void remove_work(struct work *work)
+static void remove_work(struct workers_one *work)
 {
 	struct workers *workers = work->workers;
 	size_t i = 0;
@@ -77,7 +77,7 @@ static void remove_work(struct work *work)
 		(workers->all.count - i) * sizeof(*workers->all.at));
 }
 
-static void finish(struct work *work, int status, char *reply, size_t len)
+static void finish(struct workers_one *work, int status, char *reply, size_t len)
 {
 	struct workers *workers = work->workers;
 	workers_done_fn *done = work->done;
@@ -89,7 +89,7 @@ static void finish(struct work *work, int status, char *reply, size_t len)
 	event_active(workers->kick, 0, 0);
 }
 
-static void fail(struct work *work, int status, const char *why)
+static void fail(struct workers_one *work, int status, const char *why)
 {
 	char *text = api_error(status, why);
 
@@ -97,7 +97,7 @@ static void fail(struct work *work, int status, const char *why)
 }
 
 /* Its exit status says what its reply is (main.c). */
-static void end_with(struct work *work, int status)
+static void end_with(struct workers_one *work, int status)
 {
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	size_t len = work->reply.count;
@@ -128,7 +128,7 @@ static void end_with(struct work *work, int status)
 static void on_ends(evutil_socket_t fd, short what, void *arg)
 {
 	const struct timeval soon = { .tv_usec = END_US };
-	struct work *work = arg;
+	struct workers_one *work = arg;
 	int status = 0;
 
 	if (child_has_ended(work->pid, &status)) {
@@ -138,7 +138,7 @@ static void on_ends(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-static void kill_it(struct work *work)
+static void kill_it(struct workers_one *work)
 {
 	child_kill(work->pid, true);
 	end_with(work, -1);
@@ -146,7 +146,7 @@ static void kill_it(struct work *work)
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
 {
-	struct work *work = arg;
+	struct workers_one *work = arg;
 
 	work->is_late = true;
 	kill_it(work);
@@ -154,9 +154,9 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what it writes ---- */
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_written(evutil_socket_t fd, short what, void *arg)
 {
-	struct work *work = arg;
+	struct workers_one *work = arg;
 	ssize_t got;
 
 	vec_reserve_more(&work->reply, READ_BYTES);
@@ -174,7 +174,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the begin of one ---- */
 
-static int spawn(struct work *work, char *const *argv, int output)
+static int spawn(struct workers_one *work, char *const *argv, int output)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -200,7 +200,7 @@ static int spawn(struct work *work, char *const *argv, int output)
 	return r;
 }
 
-static int start(struct work *work)
+static int start(struct workers_one *work)
 {
 	const struct workers_config *config = &work->workers->config;
 	char *memory = mem_printf("--max-memory=%" PRIu64, config->max_memory);
@@ -230,7 +230,7 @@ static int start(struct work *work)
 	return r;
 }
 
-static void begin(struct work *work)
+static void begin(struct workers_one *work)
 {
 	struct workers *workers = work->workers;
 	uint64_t most = workers->config.max_time_ns;
@@ -244,8 +244,7 @@ static void begin(struct work *work)
 		return;
 	}
 	workers->running++;
-	work->readable =
-		event_new(workers->base, work->fd, EV_READ | EV_PERSIST, on_readable, work);
+	work->readable = event_new(workers->base, work->fd, EV_READ | EV_PERSIST, on_written, work);
 	work->timer = event_new(workers->base, -1, 0, on_late, work);
 	work->ends = event_new(workers->base, -1, 0, on_ends, work);
 	(void)event_add(work->readable, NULL);
@@ -254,7 +253,7 @@ static void begin(struct work *work)
 	}
 }
 
-static struct work *first_waiting(const struct workers *workers)
+static struct workers_one *first_waiting(const struct workers *workers)
 {
 	for (size_t i = 0; i < workers->all.count; i++) {
 		if (workers->all.at[i]->pid == 0) {
@@ -267,33 +266,33 @@ static struct work *first_waiting(const struct workers *workers)
 static void on_kick(evutil_socket_t fd, short what, void *arg)
 {
 	struct workers *workers = arg;
-	struct work *work;
+	struct workers_one *work;
 
 	while (workers->running < workers->config.most && (work = first_waiting(workers))) {
 		begin(work);
 	}
 }
 
-struct work *workers_begin(struct workers *workers, const char *request, workers_done_fn *done,
-			   void *user)
+struct workers_one *workers_begin(struct workers *workers, const char *request,
+				  workers_done_fn *done, void *user)
 {
-	struct work *work;
+	struct workers_one *work;
 
 	if (workers->all.count - workers->running >= SERVE_WAITING_MAX) {
 		return NULL;
 	}
 	work = mem_alloc(sizeof(*work));
-	*work = (struct work){ .workers = workers,
-			       .request = mem_strdup(request),
-			       .done = done,
-			       .user = user,
-			       .fd = -1 };
+	*work = (struct workers_one){ .workers = workers,
+				      .request = mem_strdup(request),
+				      .done = done,
+				      .user = user,
+				      .fd = -1 };
 	*vec_push(&workers->all) = work;
 	event_active(workers->kick, 0, 0);
 	return work;
 }
 
-void workers_drop(struct work *work)
+void workers_drop(struct workers_one *work)
 {
 	struct workers *workers = work->workers;
 
@@ -323,7 +322,7 @@ void workers_free(struct workers *workers)
 		return;
 	}
 	for (size_t i = 0; i < workers->all.count; i++) {
-		struct work *work = workers->all.at[i];
+		struct workers_one *work = workers->all.at[i];
 
 		if (work->pid > 0) {
 			child_kill(work->pid, true);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 struct event_base;
-struct work;
+struct workers_one;
 struct workers;
 
 struct workers_config {
@@ -34,7 +34,7 @@ void workers_free(struct workers *workers);
 /* The reply: its status of HTTP, and @len bytes from malloc(), which the function takes. */
 typedef void workers_done_fn(void *user, int status, char *reply, size_t len);
 /* NULL: too many wait. */
-struct work *workers_begin(struct workers *workers, const char *request, workers_done_fn *done,
-			   void *user);
+struct workers_one *workers_begin(struct workers *workers, const char *request,
+				  workers_done_fn *done, void *user);
 /* Nobody wants it any more; it may not have been done. */
-void workers_drop(struct work *work);
+void workers_drop(struct workers_one *work);

@@ -118,7 +118,7 @@ static void set_port(struct sockaddr *address, uint16_t port)
 	}
 }
 
-static uint16_t port_of(int fd)
+static uint16_t bound_port(int fd)
 {
 	struct sockaddr_storage found = { 0 };
 	socklen_t len = sizeof(found);
@@ -146,7 +146,7 @@ static int listen_on_all(const char *option, const struct addrinfo *found,
 		fd = listen_on(at);
 		if (fd >= 0) {
 			ret->fds[ret->count++] = fd;
-			ret->port = port_of(fd);
+			ret->port = bound_port(fd);
 			set_port(at->ai_addr, ret->port);
 		} else if (r == 0 || is_absent(r)) {
 			r = say_why_not(option, at, ret->port, fd, err);

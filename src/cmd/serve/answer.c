@@ -21,7 +21,7 @@
 #include "run/captured.h"
 #include "run/say.h"
 
-struct answer {
+struct answer_run {
 	const struct answering *with;
 	const struct api_request *request;
 	struct api_reply *reply;
@@ -34,8 +34,10 @@ struct words {
 	VEC(const char *) all;
 };
 
-__attribute__((format(printf, 2, 3))) static void add_word(struct words *words, const char *fmt,
-							     ...)
+static void push_word(struct words *words, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void push_word(struct words *words, const char *fmt, ...)
 {
 	char *word = NULL;
 	va_list args;
@@ -48,54 +50,53 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct words *words, 
 	*vec_push(&words->all) = word;
 }
 
-static void begin_words(const struct answer *answer, const struct command *command,
+static void begin_words(const struct answer_run *answer, const struct command *command,
 			struct words *words)
 {
-	static const unsigned int with_jobs =
-		FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW | FOR_COMPARE;
+	static const unsigned int with_jobs = FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW | FOR_COMPARE;
 	static const unsigned int with_memory = with_jobs | FOR_HISTORY;
 
-	add_word(words, "%s", command->name);
-	add_word(words, "--format=json");
+	push_word(words, "%s", command->name);
+	push_word(words, "--format=json");
 	if (command->options & with_jobs) {
-		add_word(words, "--jobs=%" PRIu64, answer->with->jobs);
+		push_word(words, "--jobs=%" PRIu64, answer->with->jobs);
 	}
 	if (command->options & with_memory && answer->with->max_memory > 0) {
-		add_word(words, "--max-memory=%" PRIu64, answer->with->max_memory);
+		push_word(words, "--max-memory=%" PRIu64, answer->with->max_memory);
 	}
 }
 
 /* Stores have other names for some. */
-static const char *option_of(const struct command *command, enum api_param param)
+static const char *option_name(const struct command *command, enum api_param param)
 {
-	return command != &cmd_history	? api_option(param)
-	       : param == API_BEGIN	? "since"
-	       : param == API_END	? "until"
-					: api_option(param);
+	return command != &cmd_history ? api_option(param)
+	       : param == API_BEGIN    ? "since"
+	       : param == API_END      ? "until"
+				       : api_option(param);
 }
 
 /* Those that are options of commands, but for these analyses. */
-static void add_given(const struct answer *answer, const struct command *command,
+static void add_given(const struct answer_run *answer, const struct command *command,
 		      struct words *words)
 {
 	for (int i = 0; i < API_PARAMS; i++) {
-		const char *option = option_of(command, (enum api_param)i);
+		const char *option = option_name(command, (enum api_param)i);
 
 		if (option && i != API_ANALYSES && i != API_FIGURES && i != API_TOP &&
 		    answer->request->values[i]) {
-			add_word(words, "--%s=%s", option, answer->request->values[i]);
+			push_word(words, "--%s=%s", option, answer->request->values[i]);
 		}
 	}
 }
 
 /* With those that tell how much is known (api/reply.h), which a store has or not. */
-static void add_analyses(const struct answer *answer, const struct command *command,
+static void add_analyses(const struct answer_run *answer, const struct command *command,
 			 struct words *words)
 {
 	const char *list = answer->request->values[API_ANALYSES];
 
 	if (list) {
-		add_word(words, "--analyses=%s%s", list,
+		push_word(words, "--analyses=%s%s", list,
 			 command == &cmd_analyze && strcmp(list, "all") != 0 ? ",count,cpu" : "");
 	}
 }
@@ -128,6 +129,7 @@ static FILE *run_command(const struct command *command, const struct words *word
 	(void)fflush(stdout);
 	before = dup(STDOUT_FILENO);
 	(void)dup2(fd, STDOUT_FILENO);
+	assert(words->all.count > 0 && strcmp(words->all.at[0], command->name) == 0);
 	*ret_status = cmd_run(command, (int)words->all.count, words->all.at);
 	(void)fflush(stdout);
 	(void)dup2(before, STDOUT_FILENO);
@@ -137,7 +139,8 @@ static FILE *run_command(const struct command *command, const struct words *word
 }
 
 /* The exit status; frees the words. */
-static int take_command(struct answer *answer, const struct command *command, struct words *words)
+static int take_command(struct answer_run *answer, const struct command *command,
+			struct words *words)
 {
 	int status = EXIT_FAILED;
 	FILE *printed;
@@ -165,7 +168,7 @@ static int take_command(struct answer *answer, const struct command *command, st
 	return status;
 }
 
-static const struct source *source_of(const struct answer *answer, enum api_param param)
+static const struct served_source *source_of(const struct answer_run *answer, enum api_param param)
 {
 	assert(answer->request->values[param]);
 	return &answer->with->sources[answer->request->numbers[param]];
@@ -173,83 +176,85 @@ static const struct source *source_of(const struct answer *answer, enum api_para
 
 /* ---- requests ---- */
 
-static int answer_figures(struct answer *answer)
+static int answer_figures(struct answer_run *answer)
 {
-	const struct source *source = source_of(answer, API_SOURCE);
+	const struct served_source *source = source_of(answer, API_SOURCE);
 	const struct command *command = source->kind == API_STORE ? &cmd_history : &cmd_analyze;
 	struct words words = { 0 };
 
 	begin_words(answer, command, &words);
 	add_analyses(answer, command, &words);
 	add_given(answer, command, &words);
-	add_word(&words, "%s", source->path);
+	push_word(&words, "%s", source->path);
 	return take_command(answer, command, &words);
 }
 
-static int answer_hosts(struct answer *answer)
+static int answer_hosts(struct answer_run *answer)
 {
 	const char *figures = answer->request->values[API_FIGURES];
 	struct words words = { 0 };
 
 	begin_words(answer, &cmd_history, &words);
-	add_word(&words, "--per=host");
+	push_word(&words, "--per=host");
 	while (figures && *figures) {
 		size_t len = strcspn(figures, ",");
 
-		add_word(&words, "--figure=%.*s", (int)len, figures);
+		push_word(&words, "--figure=%.*s", (int)len, figures);
 		figures += len + (figures[len] == ',');
 	}
 	add_given(answer, &cmd_history, &words);
-	add_word(&words, "%s", source_of(answer, API_SOURCE)->path);
+	push_word(&words, "%s", source_of(answer, API_SOURCE)->path);
 	return take_command(answer, &cmd_history, &words);
 }
 
-static int answer_report(struct answer *answer)
+static int answer_report(struct answer_run *answer)
 {
 	struct words words = { 0 };
 
 	begin_words(answer, &cmd_report, &words);
 	if (answer->request->what == API_EXPLAIN) {
-		add_word(&words, "--top=%" PRIu64, answer->request->numbers[API_TOP]);
+		push_word(&words, "--top=%" PRIu64, answer->request->numbers[API_TOP]);
 	}
 	add_given(answer, &cmd_report, &words);
-	add_word(&words, "%s", source_of(answer, API_SOURCE)->path);
+	push_word(&words, "%s", source_of(answer, API_SOURCE)->path);
 	return take_command(answer, &cmd_report, &words);
 }
 
-static int answer_events(struct answer *answer)
+static int answer_events(struct answer_run *answer)
 {
 	const struct api_request *request = answer->request;
 	uint64_t most = request->numbers[API_OFFSET] + request->numbers[API_LIMIT] + 1;
 	struct words words = { 0 };
 
+	assert(most > request->numbers[API_OFFSET]);
 	begin_words(answer, &cmd_events, &words);
 	/* How many a filter leaves is not known before. */
 	most = request->values[API_FILTER] && most < API_EVENTS_LOOKED ? API_EVENTS_LOOKED : most;
-	add_word(&words, "--top=%" PRIu64, most);
+	push_word(&words, "--top=%" PRIu64, most);
 	add_given(answer, &cmd_events, &words);
-	add_word(&words, "%s", source_of(answer, API_SOURCE)->path);
+	push_word(&words, "%s", source_of(answer, API_SOURCE)->path);
 	return take_command(answer, &cmd_events, &words);
 }
 
-static void add_side(const struct answer *answer, struct words *words, enum api_param source,
+static void add_side(const struct answer_run *answer, struct words *words, enum api_param source,
 		     enum api_param begin, enum api_param end)
 {
 	const char *const *values = answer->request->values;
 	const char *path = source_of(answer, source)->path;
 
 	if (values[begin] || values[end]) {
-		add_word(words, "%s@%s..%s", path, values[begin] ? values[begin] : "",
+		push_word(words, "%s@%s..%s", path, values[begin] ? values[begin] : "",
 			 values[end] ? values[end] : "");
 	} else {
-		add_word(words, "%s", path);
+		push_word(words, "%s", path);
 	}
 }
 
-static int answer_compare(struct answer *answer)
+static int answer_compare(struct answer_run *answer)
 {
 	struct words words = { 0 };
 
+	assert(answer->request->what == API_COMPARE);
 	begin_words(answer, &cmd_compare, &words);
 	add_analyses(answer, &cmd_compare, &words);
 	add_given(answer, &cmd_compare, &words);
@@ -267,7 +272,7 @@ static void copy_key(struct json_object *to, struct json_object *from, const cha
 	}
 }
 
-static void add_mark(struct answer *answer, const char *kind, struct json_object *of)
+static void add_capture_mark(struct answer_run *answer, const char *kind, struct json_object *of)
 {
 	struct json_object *row = json_object_new_object();
 
@@ -279,7 +284,7 @@ static void add_mark(struct answer *answer, const char *kind, struct json_object
 }
 
 /* What its capture.json says: the range that it was asked for, and why. */
-static void add_capture(struct answer *answer, const struct source *source)
+static void add_capture(struct answer_run *answer, const struct served_source *source)
 {
 	struct json_object *capture = captured_open(source->path, &answer->err), *triggers = NULL;
 	size_t count = 0;
@@ -289,55 +294,56 @@ static void add_capture(struct answer *answer, const struct source *source)
 		count = json_object_array_length(triggers);
 	}
 	if (capture) {
-		add_mark(answer, "capture", capture);
+		add_capture_mark(answer, "capture", capture);
 	}
 	for (size_t i = 0; i < count; i++) {
-		add_mark(answer, "trigger", json_object_array_get_idx(triggers, i));
+		add_capture_mark(answer, "trigger", json_object_array_get_idx(triggers, i));
 	}
 	(void)json_object_put(capture);
 	answer->err.text[0] = '\0';
 }
 
-static int answer_marks(struct answer *answer)
+static int answer_marks(struct answer_run *answer)
 {
-	const struct source *source = source_of(answer, API_SOURCE);
+	const struct served_source *source = source_of(answer, API_SOURCE);
 	const struct command *command = source->kind == API_STORE ? &cmd_history : &cmd_overview;
 	struct words words = { 0 }, losses = { 0 };
 	int status;
 
+	assert(api_can(source->kind, API_MARKS));
 	if (source->kind == API_CAPTURE) {
 		add_capture(answer, source);
 	}
 	begin_words(answer, command, &words);
 	if (source->kind == API_STORE) {
-		add_word(&words, "--phases");
+		push_word(&words, "--phases");
 	}
 	add_given(answer, command, &words);
-	add_word(&words, "%s", source->path);
+	push_word(&words, "%s", source->path);
 	status = take_command(answer, command, &words);
 	if (status != EXIT_DONE || source->kind == API_STORE) {
 		return status;
 	}
 	begin_words(answer, &cmd_analyze, &losses);
-	add_word(&losses, "--analyses=count,cpu");
+	push_word(&losses, "--analyses=count,cpu");
 	add_given(answer, &cmd_analyze, &losses);
-	add_word(&losses, "%s", source->path);
+	push_word(&losses, "%s", source->path);
 	return take_command(answer, &cmd_analyze, &losses);
 }
 
-static int answer_sources(struct answer *answer)
+static int answer_sources(struct answer_run *answer)
 {
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < answer->with->source_count && !run_stop; i++) {
-		const struct source *source = &answer->with->sources[i];
+		const struct served_source *source = &answer->with->sources[i];
 		struct json_object *row = source_row(source, i);
 		struct words words = { 0 };
 
 		if (answer->request->numbers[API_COUNT] && source->kind != API_STORE) {
 			begin_words(answer, &cmd_analyze, &words);
-			add_word(&words, "--analyses=count,cpu");
-			add_word(&words, "%s", source->path);
+			push_word(&words, "--analyses=count,cpu");
+			push_word(&words, "%s", source->path);
 			status = take_command(answer, &cmd_analyze, &words);
 			if (status == EXIT_DONE) {
 				json_object_object_add(
@@ -353,20 +359,20 @@ static int answer_sources(struct answer *answer)
 
 /* ---- the whole ---- */
 
-static int answer_with(struct answer *answer)
+static int answer_with(struct answer_run *answer)
 {
-	static int (*const functions[API_WHATS])(struct answer *answer) = {
+	static int (*const functions[API_WHATS])(struct answer_run * answer) = {
 		[API_SOURCES] = answer_sources, [API_HOSTS] = answer_hosts,
-		[API_TABLES] = answer_figures,	[API_STATE] = answer_report,
-		[API_EXPLAIN] = answer_report,	[API_EVENTS] = answer_events,
-		[API_SERIES] = answer_figures,	[API_COMPARE] = answer_compare,
+		[API_TABLES] = answer_figures,  [API_STATE] = answer_report,
+		[API_EXPLAIN] = answer_report,  [API_EVENTS] = answer_events,
+		[API_SERIES] = answer_figures,  [API_COMPARE] = answer_compare,
 		[API_MARKS] = answer_marks,
 	};
 	const struct api_request *request = answer->request;
 	static const enum api_param sources[] = { API_SOURCE, API_A, API_B };
 
 	for (size_t i = 0; i < ARRAY_COUNT(sources); i++) {
-		const struct source *source =
+		const struct served_source *source =
 			request->values[sources[i]] ? source_of(answer, sources[i]) : NULL;
 
 		if (source && !api_can(source->kind, request->what)) {
@@ -378,7 +384,7 @@ static int answer_with(struct answer *answer)
 	return functions[request->what](answer);
 }
 
-static void put_error(const struct answer *answer, int status, FILE *out)
+static void put_error(const struct answer_run *answer, int status, FILE *out)
 {
 	char *text = api_error(status == EXIT_USAGE ? 400 : 422, answer->err.text);
 
@@ -387,7 +393,7 @@ static void put_error(const struct answer *answer, int status, FILE *out)
 }
 
 /* Takes what was computed.  A trace of several that failed is among the messages. */
-static int put_answer(struct answer *answer, int status, FILE *out)
+static int put_reply(struct answer_run *answer, int status, FILE *out)
 {
 	if (status != EXIT_USAGE && api_reply_has_answer(answer->reply) &&
 	    api_reply_put(answer->reply, out, &answer->err) == 0) {
@@ -401,14 +407,14 @@ static int put_answer(struct answer *answer, int status, FILE *out)
 int answer_request(const struct answering *with, const char *text, FILE *out)
 {
 	struct api_request request;
-	struct answer answer = { .with = with, .request = &request };
+	struct answer_run answer = { .with = with, .request = &request };
 	int status = EXIT_USAGE;
 
 	if (api_parse(text, with->source_count, &request, &answer.err) == 0) {
 		answer.reply = api_reply_new(&request, &answer.err);
 	}
 	if (answer.reply) {
-		status = put_answer(&answer, answer_with(&answer), out);
+		status = put_reply(&answer, answer_with(&answer), out);
 	} else {
 		put_error(&answer, status, out);
 	}

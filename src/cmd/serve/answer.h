@@ -15,7 +15,7 @@
 #include "cmd/serve/source.h"
 
 struct answering {
-	const struct source *sources;
+	const struct served_source *sources;
 	size_t source_count;
 	uint64_t jobs;       /* of each command */
 	uint64_t max_memory; /* the same; 0: as it has it */

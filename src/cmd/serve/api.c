@@ -3,8 +3,8 @@
  * one (serve/workers.h).
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@
 #define MAY_LIMIT true
 #endif
 
-static void set_limit(__rlimit_resource_t what, uint64_t most)
+static void set_process_limit(__rlimit_resource_t what, uint64_t most)
 {
 	const struct rlimit limit = { .rlim_cur = most, .rlim_max = most };
 
@@ -38,17 +38,17 @@ static void set_limit(__rlimit_resource_t what, uint64_t most)
 static void bound_memory(uint64_t most)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read it */
-	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_FSIZE, API_PRINTED_BYTES); /* of a file in memory, too */
+	set_process_limit(RLIMIT_CORE, 0);
+	set_process_limit(RLIMIT_FSIZE, API_PRINTED_BYTES); /* of a file in memory, too */
 	if (MAY_LIMIT) {
-		set_limit(RLIMIT_DATA, most);
+		set_process_limit(RLIMIT_DATA, most);
 	}
 }
 
 static int run(const struct options *options)
 {
 	struct answering with = { .jobs = options->jobs };
-	struct source *sources;
+	struct served_source *sources;
 	struct err err;
 	int status = EXIT_DONE;
 	FILE *out;

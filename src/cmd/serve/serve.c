@@ -25,7 +25,7 @@ struct serving {
 	const struct options *options;
 	struct event_base *base;
 	struct access *access; /* NULL: neither TLS nor users */
-	VEC(struct source) sources;
+	VEC(struct served_source) sources;
 	VEC(struct serve_source) shown;
 	VEC(const char *) paths;
 	struct serve *serve;
@@ -39,7 +39,7 @@ static void on_stop(evutil_socket_t fd, short what, void *arg)
 	(void)event_base_loopbreak(run->base);
 }
 
-static void on_hangup(evutil_socket_t fd, short what, void *arg)
+static void on_access_signal(evutil_socket_t fd, short what, void *arg)
 {
 	struct serving *run = arg;
 
@@ -51,7 +51,7 @@ static void on_hangup(evutil_socket_t fd, short what, void *arg)
 static int find_sources(struct serving *run)
 {
 	for (size_t i = 0; run->options->args[i]; i++) {
-		struct source *source;
+		struct served_source *source;
 		int r;
 
 		if (i == SERVE_SOURCES_MAX) {
@@ -86,7 +86,7 @@ static void fill_workers(const struct serving *run, struct workers_config *ret)
 	};
 }
 
-static int open_server(struct serving *run)
+static int open_serve(struct serving *run)
 {
 	const struct options *options = run->options;
 	struct serve_config config = {
@@ -125,7 +125,7 @@ static void print_address(const struct serving *run)
 static void serve_all(struct serving *run)
 {
 	struct loop_signals *signals = loop_signals_new(run->base, on_stop, run);
-	struct event *hangup = evsignal_new(run->base, SIGHUP, on_hangup, run);
+	struct event *hangup = evsignal_new(run->base, SIGHUP, on_access_signal, run);
 
 	(void)event_add(hangup, NULL);
 	print_address(run);
@@ -146,7 +146,7 @@ static int run(const struct options *options)
 		mem_lacks("an event loop");
 	}
 	repeat_say_to(options->verbosity >= 0 ? say : NULL);
-	if (find_sources(&run) == 0 && open_server(&run) == 0) {
+	if (find_sources(&run) == 0 && open_serve(&run) == 0) {
 		serve_all(&run);
 		status = EXIT_DONE;
 	} else {

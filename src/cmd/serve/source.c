@@ -39,12 +39,12 @@ static int check_trace(const char *path, struct err *err)
 	return r;
 }
 
-int source_find(const char *arg, struct source *ret, struct err *err)
+int source_find(const char *arg, struct served_source *ret, struct err *err)
 {
 	struct err ignored;
 	const char *file;
 
-	*ret = (struct source){ .name = mem_strdup(arg), .kind = API_STORE };
+	*ret = (struct served_source){ .name = mem_strdup(arg), .kind = API_STORE };
 	if (store_is_clickhouse(arg)) {
 		ret->path = mem_strdup(arg);
 		return store_reader_check(arg, err);
@@ -64,11 +64,11 @@ int source_find(const char *arg, struct source *ret, struct err *err)
 	return check_trace(ret->path, err);
 }
 
-void source_fini(struct source *source)
+void source_fini(struct served_source *source)
 {
 	free(source->name);
 	free(source->path);
-	*source = (struct source){ 0 };
+	*source = (struct served_source){ 0 };
 }
 
 /* ---- rows ---- */
@@ -85,7 +85,7 @@ static void add_time(struct json_object *to, const char *key, bool is_known, uin
 	json_object_object_add(to, key, is_known ? json_object_new_uint64(ns) : NULL);
 }
 
-static struct json_object *new_trace(const struct trace_identity *identity)
+static struct json_object *trace_object(const struct trace_identity *identity)
 {
 	struct json_object *ret = json_object_new_object();
 
@@ -96,11 +96,11 @@ static struct json_object *new_trace(const struct trace_identity *identity)
 	return ret;
 }
 
-struct span {
+struct source_span {
 	uint64_t first, last;
 };
 
-static struct json_object *trace_row(const struct recorded_path *path, struct span *all,
+static struct json_object *trace_row(const struct recorded_path *path, struct source_span *all,
 				     struct err *err)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -115,7 +115,7 @@ static struct json_object *trace_row(const struct recorded_path *path, struct sp
 	} else {
 		identity.path = mem_strdup(path->name);
 	}
-	ret = new_trace(&identity);
+	ret = trace_object(&identity);
 	add_time(ret, "begin", first <= last, first);
 	add_time(ret, "end", first <= last, last);
 	add_text(ret, "why", r < 0 ? err->text : NULL);
@@ -126,8 +126,8 @@ static struct json_object *trace_row(const struct recorded_path *path, struct sp
 	return ret;
 }
 
-static int add_traces(const struct source *source, struct json_object *list, struct span *all,
-		      struct err *err)
+static int add_traces(const struct served_source *source, struct json_object *list,
+		      struct source_span *all, struct err *err)
 {
 	struct recorded_paths paths = { 0 };
 	int r = recorded_find(source->path, &paths, err);
@@ -141,8 +141,8 @@ static int add_traces(const struct source *source, struct json_object *list, str
 	return r;
 }
 
-static int add_stored(const struct source *source, struct json_object *list, struct span *all,
-		      struct err *err)
+static int add_stored(const struct served_source *source, struct json_object *list,
+		      struct source_span *all, struct err *err)
 {
 	const struct store_trace *traces;
 	struct store_reader *reader = NULL;
@@ -153,26 +153,26 @@ static int add_stored(const struct source *source, struct json_object *list, str
 		r = store_reader_span(reader, &all->first, &all->last, err);
 		traces = store_reader_traces(reader, &count);
 		for (size_t i = 0; i < count; i++) {
-			json_object_array_add(list, new_trace(&traces[i].identity));
+			json_object_array_add(list, trace_object(&traces[i].identity));
 		}
 	}
 	store_reader_close(reader);
 	return r;
 }
 
-struct json_object *source_row(const struct source *source, size_t number)
+struct json_object *source_row(const struct served_source *source, size_t number)
 {
 	struct json_object *ret = json_object_new_object(), *traces = json_object_new_array();
 	struct json_object *answers = json_object_new_array();
-	struct span all = { .first = UINT64_MAX };
+	struct source_span all = { .first = UINT64_MAX };
 	struct err err;
 	int r = source->kind == API_STORE ? add_stored(source, traces, &all, &err)
 					  : add_traces(source, traces, &all, &err);
 
 	for (int what = 0; what < API_WHATS; what++) {
 		if (api_can(source->kind, (enum api_what)what)) {
-			json_object_array_add(answers, json_object_new_string(api_what_name(
-							       (enum api_what)what)));
+			json_object_array_add(answers, json_object_new_string(
+							       api_what_name((enum api_what)what)));
 		}
 	}
 	json_object_object_add(ret, "source", json_object_new_uint64(number));
