@@ -160,9 +160,9 @@ def manual_test(root):
     return 1 if faults else 0
 
 
-def differs(sillage, root, topic):
-    """What `sillage help TOPIC` prints stands as a block in doc/TOPIC.md; if not, how the block differs that is most like it."""
-    name = 'doc/%s.md' % topic
+def differs(sillage, root, topic, name):
+    """What `sillage help TOPIC` prints stands as a block in doc/NAME.md; if not, how the block differs that is most like it."""
+    name = 'doc/%s.md' % name
     printed = said(sillage, 'help', topic).splitlines()
     blocks = [block.splitlines() for block in re.findall(r'^```\n(.*?)^```$', read(root, name), re.M | re.S)]
     if printed not in blocks:
@@ -242,8 +242,8 @@ def main():
     faults += ['--%s is in the manual page only' % option for option in sorted(documented - options - {'version'})]
     faults += version_faults(sillage, root)
     faults += lost_files(root)
-    for topic in ('json', 'store'):
-        faults += differs(sillage, root, topic)
+    for topic, name in (('json', 'json'), ('store', 'store'), ('requests', 'api')):
+        faults += differs(sillage, root, topic, name)
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)

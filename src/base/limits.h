@@ -265,7 +265,7 @@
  * take (--max-time), and bytes (--max-memory). */
 #define SERVE_SOURCES_MAX  256
 #define SERVE_WORKERS_MAX  4
-#define SERVE_WAITING_MAX  64
+#define SERVE_WAITING_MAX  32
 #define SERVE_PENDING_MAX  (64 << 20)
 #define SERVE_TIME_S       60
 #define SERVE_MEMORY_BYTES ((uint64_t)1 << 30)

@@ -97,7 +97,7 @@ static void add_analyses(const struct answer_run *answer, const struct command *
 
 	if (list) {
 		push_word(words, "--analyses=%s%s", list,
-			 command == &cmd_analyze && strcmp(list, "all") != 0 ? ",count,cpu" : "");
+			  command == &cmd_analyze && strcmp(list, "all") != 0 ? ",count,cpu" : "");
 	}
 }
 
@@ -244,7 +244,7 @@ static void add_side(const struct answer_run *answer, struct words *words, enum 
 
 	if (values[begin] || values[end]) {
 		push_word(words, "%s@%s..%s", path, values[begin] ? values[begin] : "",
-			 values[end] ? values[end] : "");
+			  values[end] ? values[end] : "");
 	} else {
 		push_word(words, "%s", path);
 	}
