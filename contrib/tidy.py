@@ -67,7 +67,10 @@ ROOMS = {
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
     'analyses/state': ('analyses/call-name.h', 'analyses/files/', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
     'src/tracedat': ('base/', 'base/process/', 'ftrace/'),
-    'src/recorded': ('base/', 'base/process/', 'kernel/perf-names.h', 'engine/', 'tracedat/') + CTF + CONTRACT,
+    # What becomes one file, and names without meaning: neither knows who asks.
+    'src/pack': ('base/', 'base/process/'),
+    'src/anonymous': ('base/',) + CTF,
+    'src/recorded': ('base/', 'base/process/', 'pack/', 'kernel/perf-names.h', 'engine/', 'tracedat/') + CTF + CONTRACT,
     # What is read from the middle on; its file is made whole as an output is.
     'src/index': ('base/', 'base/process/', 'query/period.h', 'engine/', 'engine/exchange/', 'engine/tables/selection.h', 'recorded/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
@@ -126,6 +129,7 @@ ROOMS = {
                    'output/screen/', 'query/', 'store/') + CONTRACT,
     'src/cmd/compare': None,
     'src/cmd/found': None,
+    'src/cmd/pack': None,
     'src/cmd/ranges': None,
     'src/cmd/record': None,
     'src/cmd/report': None,
@@ -144,6 +148,7 @@ NEVER = (
     (r'(?!src/output/screen/)', r'(curses|ncurses)', 'only the screen knows the terminal'),
     (r'(?!src/store/)', r'sqlite3', 'only the store knows its database'),
     (r'(?!src/store/clickhouse/)', r'curl/', 'only stores on a server know HTTP'),
+    (r'(?!src/pack/)', r'archive', 'only packs know the form of archives'),
     (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
 )
 # Headers of one room alone, and of the rooms inside it: how a thing is made.  Who else may see one, and why.

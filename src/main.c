@@ -27,7 +27,7 @@ static const struct command *const commands[] = {
 	&cmd_live,  &cmd_analyze, &cmd_top,    &cmd_list,     &cmd_replay,  &cmd_triggers,
 	&cmd_lami,  &cmd_capture, &cmd_report, &cmd_overview, &cmd_map,     &cmd_merge,
 	&cmd_setup, &cmd_watch,   &cmd_export, &cmd_history,  &cmd_compare, &cmd_record,
-	&cmd_index, &cmd_events,  &cmd_serve,  &cmd_api,      NULL,
+	&cmd_index, &cmd_events,  &cmd_serve,  &cmd_api,      &cmd_pack,    NULL,
 };
 
 #define COMMANDS ARRAY_COUNT(commands)

@@ -281,6 +281,15 @@
  * does. */
 #define CAPTURE_EXTRA_SECONDS_MAX 600
 
+/* An archive of a trace, which is unpacked before it is read: its files, a trace of 10,000 CPUs that
+ * was rotated; their bytes, which may be more than the archive's by any factor; and the part of the
+ * place's free bytes that they may take, where zeros take none. */
+#define PACK_FILES_MAX 100000
+#define PACK_BYTES_MAX ((uint64_t)64 << 30)
+#define PACK_FREE_PART 2
+/* What is made of the trace that goes into it, its report, takes no longer. */
+#define PACK_REPORT_SECONDS_MAX 7200
+
 /* The control socket: clients, bytes of a request, and captures of one client. */
 #define CONTROL_CLIENTS_MAX  16
 #define CONTROL_LINE_MAX     256

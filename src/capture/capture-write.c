@@ -305,8 +305,8 @@ static uint64_t or_zero(uint64_t value)
 	return value == UINT64_MAX ? 0 : value;
 }
 
-static void put_packet(struct file *stream, struct file *index, const struct retained *retained,
-		       uint64_t offset, uint64_t size)
+static void put_packet(struct file *stream, struct file *index, const struct capture_trace *trace,
+		       const struct retained *retained, uint64_t offset, uint64_t size)
 {
 	struct index_facts facts = { .offset = offset,
 				     .packet_bits = size * 8,
@@ -319,10 +319,15 @@ static void put_packet(struct file *stream, struct file *index, const struct ret
 				     .seq_num = or_zero(retained->info.seq_num) };
 	uint8_t entry[INDEX_ENTRY_BYTES];
 	const uint8_t *bytes;
-	uint8_t *room = NULL;
+	uint8_t *room = NULL, *rewritten = NULL;
 	uint64_t room_size = 0;
 
 	bytes = retained_bytes(retained, &room, &room_size);
+	if (bytes && trace->rewrite) {
+		rewritten = mem_alloc(retained->len + 1);
+		bytes = trace->rewrite(trace->user, bytes, retained->len, rewritten) ? rewritten
+										     : NULL;
+	}
 	if (bytes) {
 		file_put(stream, bytes, (size_t)retained->len);
 	} else {
@@ -332,11 +337,13 @@ static void put_packet(struct file *stream, struct file *index, const struct ret
 	file_pad(stream, size - retained->len);
 	packet_index_put(entry, &facts);
 	file_put(index, entry, sizeof(entry));
+	free(rewritten);
 	free(room);
 }
 
 /* Writes the packets of one stream, which are sorted by time. */
-static int write_stream(const char *dir, const struct history_packet *packets, size_t count,
+static int write_stream(const char *dir, const struct capture_trace *trace,
+			const struct history_packet *packets, size_t count,
 			struct written_stream *written, struct err *err)
 {
 	char *name = own_stream_name(dir, packets[0].stream);
@@ -356,7 +363,11 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 			retained->info.has_sizes ? retained->info.size_bits / 8 : retained->len;
 
 		size = size < retained->len ? retained->len : size;
-		put_packet(&stream, &index, retained, offset, size);
+		if (trace->stop && atomic_load(trace->stop)) {
+			stream.failure = EINTR;
+			break;
+		}
+		put_packet(&stream, &index, trace, retained, offset, size);
 		offset += size;
 		written->bytes += retained->len;
 		note_written(retained, written);
@@ -374,7 +385,7 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 }
 
 ORDER(by_stream_and_time, struct history_packet,
-      UP_TEXT(stream) UP(retained->begin) UP(retained->info.seq_num))
+      UP_TEXT(stream) UP(retained->begin) UP(retained->info.seq_num) UP(retained->offset))
 
 /* ---- traces ---- */
 
@@ -387,18 +398,18 @@ static int write_metadata(const char *dir, const struct history_stretch *stretch
 	return file_close(&file, err);
 }
 
-static int write_streams(const char *dir, struct history_stretch *stretch,
+static int write_streams(const char *dir, const struct capture_trace *trace,
 			 struct written_stream *written, struct err *err)
 {
-	struct history_packet *packets = stretch->packets.at;
-	size_t count = stretch->packets.count, first = 0;
+	struct history_packet *packets = trace->stretch.packets.at;
+	size_t count = trace->stretch.packets.count, first = 0;
 	int r = 0;
 
 	assert(count > 0);
 	qsort(packets, count, sizeof(*packets), by_stream_and_time);
 	for (size_t i = 1; r == 0 && i <= count; i++) {
 		if (i == count || strcmp(packets[i].stream, packets[first].stream) != 0) {
-			r = write_stream(dir, packets + first, i - first, written, err);
+			r = write_stream(dir, trace, packets + first, i - first, written, err);
 			first = i;
 		}
 	}
@@ -425,7 +436,7 @@ static int write_trace(struct capture_trace *trace, const char *unfinished, stru
 	index = mem_printf("%s/index", dir);
 	r = make_dir(index, err);
 	r = r < 0 ? r : write_metadata(dir, stretch, err);
-	r = r < 0 ? r : write_streams(dir, stretch, &written, err);
+	r = r < 0 ? r : write_streams(dir, trace, &written, err);
 	json_open(json, NULL, '{');
 	json_text(json, "path", dir + strlen(unfinished) + 1);
 	json_u64(json, "begin", written.begin);
@@ -552,8 +563,7 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 
 /* ---- what is written of a capture ---- */
 
-/* Runs this program with @argv and waits for it.  What it leaves empty at @made is removed. */
-static bool run_self(char *const argv[], const char *made)
+bool capture_run(char *const argv[], uint64_t seconds, const char *made)
 {
 	posix_spawnattr_t attributes;
 	struct stat file;
@@ -566,7 +576,7 @@ static bool run_self(char *const argv[], const char *made)
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	if (posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0 &&
-	    !child_wait(pid, CAPTURE_EXTRA_SECONDS_MAX * NS_PER_S, CHILD_LASTS, &status)) {
+	    !child_wait(pid, seconds * NS_PER_S, CHILD_LASTS, &status)) {
 		child_kill(pid, false);
 	}
 	(void)posix_spawnattr_destroy(&attributes);
@@ -591,15 +601,17 @@ void capture_write_extras(struct capture_order *order)
 	char *spans = mem_printf("%s/report.txt", order->path), analyze[] = "analyze";
 	char *texts[] = { name, analyze, quiet, to, spans, order->path, NULL };
 
-	if ((order->extras & CAPTURE_REPORT) && order->has_kernel && run_self(reports, page)) {
+	if ((order->extras & CAPTURE_REPORT) && order->has_kernel &&
+	    capture_run(reports, CAPTURE_EXTRA_SECONDS_MAX, page)) {
 		order->has_extras |= CAPTURE_REPORT;
 	}
 	if ((order->extras & CAPTURE_REPORT) && !order->has_kernel && order->has_spans &&
-	    run_self(texts, spans)) {
+	    capture_run(texts, CAPTURE_EXTRA_SECONDS_MAX, spans)) {
 		order->has_extras |= CAPTURE_SPANS;
 	}
 	free(spans);
-	if ((order->extras & CAPTURE_PERFETTO) && run_self(exports, file)) {
+	if ((order->extras & CAPTURE_PERFETTO) &&
+	    capture_run(exports, CAPTURE_EXTRA_SECONDS_MAX, file)) {
 		order->has_extras |= CAPTURE_PERFETTO;
 	}
 	free(page);

@@ -18,6 +18,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "history/history.h"
 #include "output/notice.h"
@@ -26,6 +28,11 @@
 struct capture_trace {
 	char *path; /* in its session, as the relay named it: untrusted; may be NULL */
 	struct history_stretch stretch;
+	/* What of each packet is written: @len bytes at @to; NULL: the packet.  false: nothing can
+	 * be. */
+	bool (*rewrite)(void *user, const uint8_t *bytes, uint64_t len, uint8_t *to);
+	void *user;
+	const atomic_bool *stop; /* gives the capture up; NULL: it is written whatever comes */
 };
 
 /* What to write, and the result.  Owns all it points to. */
@@ -61,6 +68,10 @@ void capture_order_free(struct capture_order *order); /* NULL is fine */
 
 /* Writes the capture into @dir, which is created if it does not exist.  -errno with the reason. */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
+
+/* Runs this program with @argv and waits for it, so long at most; true: it said that all is well.
+ * What it leaves empty at @made is removed. */
+bool capture_run(char *const argv[], uint64_t seconds, const char *made);
 
 /* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
  * capture, as far as they are wanted, and waits for them.  Without a kernel trace the report is

@@ -34,4 +34,5 @@ void index_say_used(const struct options *options, const struct recorded_path *p
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge, cmd_overview, cmd_setup, cmd_watch,
-	cmd_export, cmd_history, cmd_compare, cmd_record, cmd_index, cmd_serve, cmd_api, cmd_events;
+	cmd_export, cmd_history, cmd_compare, cmd_record, cmd_index, cmd_serve, cmd_api, cmd_events,
+	cmd_pack;

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/now.h"
-#include "base/process/foreign.h"
 #include "base/shell.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -67,28 +65,19 @@ static void make_folders_of(const char *path)
 	free(copy);
 }
 
-/* @ret_fd: of a file that has no name yet; -1: it has. */
+/* @ret_fd: as of whole_file(). */
 static FILE *open_file(const char *name, bool is_beside, int *ret_fd, struct err *err)
 {
-	FILE *file = NULL;
-	int fd = whole_open(name);
+	FILE *file = whole_file(name, ret_fd, err);
 
-	*ret_fd = fd;
-	if (fd < 0) { /* a cut one has no header, and is refused */
-		struct err why;
+	if (!file && !is_beside) {
+		struct err why = *err;
 
-		if (foreign_writer(name, &file, is_beside ? err : &why) < 0 && !is_beside) {
-			(void)err_raise(
-				err, -EIO,
-				"%s; the index belongs in your cache: set XDG_CACHE_HOME to "
-				"a directory where you may write, or --beside keeps it in "
-				"the trace",
+		(void)err_raise(err, -EIO,
+				"%s; the index belongs in your cache: set XDG_CACHE_HOME to a "
+				"directory where you may write, or --beside keeps it in the trace",
 				why.text);
-		}
-		return file;
 	}
-	file = fdopen(fd, "wb");
-	assert(file);
 	return file;
 }
 
@@ -133,15 +122,7 @@ static int make_index(struct indexing *run, const char *name, const struct analy
 		return -EIO;
 	}
 	r = index_make(run->path, &making, file, &made, &run->err);
-	if (r == 0 && fd >= 0 && (r = whole_name(fd, name)) < 0) {
-		(void)err_raise(&run->err, r, "%s: %s", name, strerror(-r));
-	}
-	if (fclose(file) != 0 && r == 0) {
-		r = err_raise(&run->err, -errno, "%s: %s", name, strerror(errno));
-	}
-	if (r < 0 && fd < 0) {
-		(void)unlink(name);
-	}
+	r = whole_close(file, fd, name, r, &run->err);
 	if (r == 0 && options->verbosity >= 0) {
 		say_made(run->path, name, &made, now_monotonic_ns() - begin);
 	}

@@ -207,13 +207,17 @@ static bool has_bits(const struct decoder *d, uint64_t bits)
 	return d->at_bits <= d->end_bits && bits <= d->end_bits - d->at_bits;
 }
 
-static void store(struct decoder *d, const struct step *step, const struct value *value)
+/* A value that has @bits of the packet from @at_bits on. */
+static void store(struct decoder *d, const struct step *step, const struct value *value,
+		  uint64_t at_bits, uint64_t bits)
 {
 	if (step->slot != SLOT_NONE) {
 		assert_hot(step->slot < PLAN_SLOTS_MAX);
 		d->values[step->slot] = *value;
 	}
 	if (d->visit) {
+		d->visit_at_bits = at_bits;
+		d->visit_bits = bits;
 		d->visit(d->visit_user, step->type, value);
 	}
 }
@@ -287,21 +291,23 @@ static int run_string(struct decoder *d, const struct step *step)
 	struct value value = { .bytes = d->data + d->at_bits / 8 };
 	uint64_t room = d->at_bits < d->end_bits ? (d->end_bits - d->at_bits) / 8 : 0;
 	const uint8_t *zero = find_zero(value.bytes, room, unit);
+	uint64_t bits;
 
 	if (!zero) {
 		return decoder_fail(d, "a string does not end in the bytes left", room);
 	}
 	value.len = (uint64_t)(zero - value.bytes);
-	d->at_bits += (value.len + unit) * 8;
+	bits = (value.len + unit) * 8;
+	d->at_bits += bits;
 	convert(d, step, &value);
-	store(d, step, &value);
+	store(d, step, &value, d->at_bits - bits, bits);
 	return 0;
 }
 
 /* LEB128 (CTF2-SPEC-2.0, 6.4): seven bits a byte, lowest first; the top bit: more follow. */
 static int run_leb128(struct decoder *d, const struct step *step)
 {
-	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, number = 0;
+	uint64_t at = d->at_bits / 8, end = d->end_bits / 8, number = 0, at_bits;
 	bool is_signed = step->flags & STEP_SIGNED;
 	struct value value = { .len = 0 };
 	uint8_t byte;
@@ -329,8 +335,9 @@ static int run_leb128(struct decoder *d, const struct step *step)
 		number |= ~UINT64_C(0) << value.len;
 	}
 	value.u = number;
+	at_bits = d->at_bits;
 	d->at_bits = at * 8;
-	store(d, step, &value);
+	store(d, step, &value, at_bits, d->at_bits - at_bits);
 	return 0;
 }
 
@@ -348,7 +355,7 @@ static int run_sequence(struct decoder *d, const struct step *step)
 	if (step->flags & STEP_TEXT) {
 		convert(d, step, &value);
 	}
-	store(d, step, &value);
+	store(d, step, &value, d->at_bits, count * step->size_bits);
 	d->at_bits += count * step->size_bits;
 	return 0;
 }
@@ -431,7 +438,7 @@ static int run_load(struct decoder *d, const struct step *step)
 
 	assert_hot(d->at_bits + step->offset_bits + step->size_bits <= d->end_bits); /* NEED */
 	decoder_load(d, step, d->at_bits, &value);
-	store(d, step, &value);
+	store(d, step, &value, d->at_bits + step->offset_bits, step->size_bits);
 	return 0;
 }
 

@@ -58,7 +58,8 @@ struct decoder {
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
 	decoder_shape_fn *shape; /* the same, for what leaves are in; NULL: it is of no interest */
 	void *visit_user;
-	const char *fault; /* after a failed call: what is wrong at at_bits */
+	uint64_t visit_at_bits, visit_bits; /* the leaf's place in the packet, with all of a text */
+	const char *fault;                  /* after a failed call: what is wrong at at_bits */
 	uint64_t fault_value;
 	uint8_t *text; /* converted to UTF-8 in this packet; allocated for all of it at once */
 	size_t text_used, text_room;
@@ -183,6 +184,8 @@ static inline int decoder_fixed(struct decoder *d, const struct plan_event *clas
 		value = step->slot == SLOT_NONE ? &unused : &d->values[step->slot];
 		decoder_load(d, step, at, value);
 		if (d->visit) {
+			d->visit_at_bits = at + step->offset_bits;
+			d->visit_bits = step->size_bits;
 			d->visit(d->visit_user, step->type, value);
 		}
 	}

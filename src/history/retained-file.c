@@ -51,6 +51,27 @@ struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes,
 	return store;
 }
 
+struct retained_segment *retained_segment_of(int fd, struct err *err)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct retained_segment *segment;
+
+	if (copy < 0) {
+		(void)err_raise(err, -errno, "%s", strerror(errno));
+		return NULL;
+	}
+	segment = mem_alloc(sizeof(*segment));
+	segment->fd = copy;
+	atomic_init(&segment->refs, 1);
+	return segment;
+}
+
+struct retained_segment *retained_segment_ref(struct retained_segment *segment)
+{
+	(void)atomic_fetch_add(&segment->refs, 1);
+	return segment;
+}
+
 void retained_segment_unref(struct retained_segment *segment)
 {
 	unsigned int before;

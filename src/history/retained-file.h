@@ -24,6 +24,11 @@ struct retained_segment; /* one file; reference counted */
 struct retained_file *retained_file_new(const char *dir, uint64_t segment_bytes, struct err *err);
 void retained_file_free(struct retained_file *store); /* packets may outlive it; NULL is fine */
 
+/* A segment that is the file of a trace, and stays its: a copy of @fd is closed in the end.  NULL:
+ * there are no more descriptors. */
+struct retained_segment *retained_segment_of(int fd, struct err *err);
+struct retained_segment *retained_segment_ref(struct retained_segment *segment);
+
 /* Writes @len bytes; returns a reference, NULL: the write failed.  Any thread. */
 struct retained_segment *retained_file_put(struct retained_file *store, const uint8_t *bytes,
 					   uint64_t len, uint64_t *ret_offset);

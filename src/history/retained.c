@@ -41,6 +41,16 @@ struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, ui
 	return retained;
 }
 
+struct retained *retained_in(struct retained_segment *segment, uint64_t offset,
+			     const struct packet_info *info, uint64_t len)
+{
+	struct retained *retained = retained_new(info, NULL, len);
+
+	retained->segment = retained_segment_ref(segment);
+	retained->offset = offset;
+	return retained;
+}
+
 uint64_t retained_memory(const struct retained *retained)
 {
 	return sizeof(*retained) + (retained->bytes ? retained->stored : 0);

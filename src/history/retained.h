@@ -35,6 +35,9 @@ struct retained {
 
 /* Takes @bytes; returns the first reference. */
 struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
+/* The same of a packet that is in a file, and takes no memory; @segment: a reference is added. */
+struct retained *retained_in(struct retained_segment *segment, uint64_t offset,
+			     const struct packet_info *info, uint64_t len);
 /* The memory that it takes. */
 uint64_t retained_memory(const struct retained *retained);
 struct retained *retained_ref(struct retained *retained);

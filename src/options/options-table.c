@@ -17,7 +17,7 @@
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
 	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE |           \
-	 FOR_RECORD | FOR_INDEX | FOR_SERVE | FOR_API | FOR_EVENTS)
+	 FOR_RECORD | FOR_INDEX | FOR_SERVE | FOR_API | FOR_EVENTS | FOR_PACK)
 
 #define JOBS_MAX   1024
 #define WORST_MAX  1000      /* executions: each has a critical path of its own */
@@ -94,7 +94,7 @@ const struct option options_table[] = {
 	  COUNT(jobs, JOBS_MAX), GIVEN(has_jobs) },
 	{ 'o', "output", "FILE", "write there (-, standard output)",
 	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
-		  FOR_HISTORY | FOR_COMPARE | FOR_EVENTS,
+		  FOR_HISTORY | FOR_COMPARE | FOR_EVENTS | FOR_PACK,
 	  CUSTOM(options_output) },
 	{ 'o', "output", "DIR", "the trace goes there (recording-DATE-TIME)", FOR_RECORD,
 	  TEXT(output) },
@@ -132,12 +132,17 @@ const struct option options_table[] = {
 	  CUSTOM(options_no_retry) },
 	{ 0, "begin", "TIME", "only from HH:MM:SS[.frac], ISO time, @SECONDS, ns, -DURATION",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
-		  FOR_EVENTS,
+		  FOR_EVENTS | FOR_PACK,
 	  TEXT(begin) },
 	{ 0, "end", "TIME", "only until then",
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
-		  FOR_EVENTS,
+		  FOR_EVENTS | FOR_PACK,
 	  TEXT(end) },
+	{ 0, "anonymous", NULL,
+	  "without names of threads, programs, hosts and files, and addresses", FOR_PACK,
+	  FLAG(anonymous) },
+	{ 0, "key", "FILE", "the key of the new names, made if it is not there (thrown away)",
+	  FOR_PACK, TEXT(key), NEEDS("anonymous") },
 	{ 0, "store", "URL", "windows also stay there: FILE.db, or clickhouse://...", FOR_BOTH,
 	  TEXT(store), ONCE, GROUP("Stores and states") },
 	{ 0, "store-also", "DURATION|none",

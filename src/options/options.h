@@ -42,6 +42,7 @@ enum {
 	FOR_SERVE = 524288,
 	FOR_API = 1048576,
 	FOR_EVENTS = 2097152,
+	FOR_PACK = 4194304,
 };
 
 /* A text of NULL: the option was not given. */
@@ -154,6 +155,8 @@ struct options {
 	bool merged;            /* history: one report of all traces */
 	bool no_args;           /* export: the fields of events are left out */
 	bool samples;           /* export -f folded: of call stacks */
+	bool anonymous;         /* pack: without names */
+	const char *key;        /* pack: the file of the key that replaces them; NULL: it is thrown away */
 	const char *kallsyms;   /* export, report; NULL: those of this host, if they may be */
 	bool follow;            /* history: also what lands from now on */
 	bool per_host;          /* history: a row for each host */

@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process/foreign.h"
 
 int whole_open(const char *path)
 {
@@ -32,6 +34,47 @@ int whole_open(const char *path)
 		(void)fchmod(fd, old.st_mode & 07777);
 	}
 	return fd;
+}
+
+FILE *whole_file(const char *path, int *ret_fd, struct err *err)
+{
+	FILE *file = NULL;
+	int fd = whole_open(path);
+
+	*ret_fd = fd;
+	if (fd < 0) { /* a cut one is refused by who reads it */
+		return foreign_writer(path, &file, err) < 0 ? NULL : file;
+	}
+	file = fdopen(fd, "wb");
+	assert(file);
+	return file;
+}
+
+/* What was there before may be a device, which stays. */
+static void remove_regular(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+		(void)unlink(path);
+	}
+}
+
+int whole_close(FILE *file, int fd, const char *path, int r, struct err *err)
+{
+	if (r == 0 && fflush(file) != 0) {
+		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	if (r == 0 && fd >= 0 && (r = whole_name(fd, path)) < 0) {
+		(void)err_raise(err, r, "%s: %s", path, strerror(-r));
+	}
+	if (fclose(file) != 0 && r == 0) {
+		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	if (r < 0 && fd < 0) {
+		remove_regular(path);
+	}
+	return r;
 }
 
 int whole_name(int fd, const char *path)

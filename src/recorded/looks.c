@@ -38,11 +38,10 @@ static int read_first(const char *path, struct head *head, struct err *err)
  * directory as words of a command. */
 static const struct kind {
 	const char *begin;
-	size_t len, at;
+	size_t len;
 	const char *says;
 } kinds[] = {
-#define BEGINS(bytes)        bytes, sizeof(bytes) - 1, 0
-#define BEGINS_AT(at, bytes) bytes, sizeof(bytes) - 1, at
+#define BEGINS(bytes) bytes, sizeof(bytes) - 1
 	{ BEGINS("PERFILE2"), "perf.data of `perf record`; `perf data convert -i FILE "
 			      "--to-ctf=FILE.ctf` makes the trace FILE.ctf of it" },
 	{ BEGINS("2ELIFREP"), "perf.data of a machine with the other byte order; `perf data "
@@ -62,8 +61,6 @@ static const struct kind {
 	{ BEGINS("sillage partials"), "of `sillage map`; `sillage merge FILE` goes on with it" },
 	{ BEGINS("\x1F\x8B"), "compressed (gzip); unpack it first: `tar xf FILE`, or `gzip -dk "
 			      "FILE` if it is no archive" },
-	{ BEGINS("\x28\xB5\x2F\xFD"), "compressed (zstd); unpack it first: `tar xf FILE`, or "
-				      "`zstd -d FILE` if it is no archive" },
 	{ BEGINS("\xFD"
 		 "7zXZ"),
 	  "compressed (xz); unpack it first: `tar xf FILE`, or `xz -dk "
@@ -71,7 +68,6 @@ static const struct kind {
 	{ BEGINS("BZh"), "compressed (bzip2); unpack it first: `tar xf FILE`, or `bzip2 -dk FILE` "
 			 "if it is no archive" },
 	{ BEGINS("PK\x03\x04"), "an archive (zip); unpack it first: `unzip FILE`" },
-	{ BEGINS_AT(257, "ustar"), "an archive (tar); unpack it first: `tar xf FILE`" },
 	{ BEGINS("\x7F"
 		 "ELF"),
 	  "a program, a library or a core dump" },
@@ -84,13 +80,11 @@ static const struct kind {
 	{ BEGINS("<!DOCTYPE"), "a page (HTML)" },
 	{ BEGINS("<html"), "a page (HTML)" },
 #undef BEGINS
-#undef BEGINS_AT
 };
 
 static bool starts_as(const struct head *head, const struct kind *kind)
 {
-	return head->len >= kind->at + kind->len &&
-	       memcmp(head->bytes + kind->at, kind->begin, kind->len) == 0;
+	return head->len >= kind->len && memcmp(head->bytes, kind->begin, kind->len) == 0;
 }
 
 static bool has_text(const struct head *head, const char *text)

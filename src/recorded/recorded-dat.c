@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/process/scratch.h"
 #include "recorded/looks.h"
 #include "recorded/recorded-parts.h"
 #include "tracedat/made.h"
@@ -26,7 +25,6 @@ struct dat {
 	struct err err; /* why r is negative */
 };
 
-static struct scratch *scratch;
 static VEC(struct dat) dats;
 
 static void dat_fini(struct dat *dat)
@@ -38,8 +36,6 @@ static void dat_fini(struct dat *dat)
 static void forget_dats(void)
 {
 	vec_fini_each(&dats, dat_fini);
-	scratch_free(scratch);
-	scratch = NULL;
 }
 
 static int make_buffer(const struct tracedat *file, const struct tracedat_buffer *buffer,
@@ -65,13 +61,13 @@ static int make_buffer(const struct tracedat *file, const struct tracedat_buffer
 }
 
 /* Makes the traces of all buffers that have events; of the first if none has. */
-static int make_all(const struct tracedat *file, struct dat *dat)
+static int make_all(const struct tracedat *file, const char *scratch, struct dat *dat)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < file->buffers.count; i++) {
 		const struct tracedat_buffer *buffer = &file->buffers.at[i];
-		char *dir = mem_printf("%s/dat-%zu-%zu", scratch_dir(scratch), dats.count, i);
+		char *dir = mem_printf("%s/dat-%zu-%zu", scratch, dats.count, i);
 
 		if (made_has_events(buffer)) {
 			r = make_buffer(file, buffer, dir, dat);
@@ -88,14 +84,15 @@ static int make_all(const struct tracedat *file, struct dat *dat)
 
 static int read_dat(struct dat *dat)
 {
+	const char *scratch = recorded_scratch(&dat->err);
 	struct tracedat file;
-	int r = 0;
+	int r;
 
-	if (!scratch && !(scratch = scratch_new(&dat->err))) {
+	if (!scratch) {
 		return -EIO;
 	}
 	r = tracedat_open(dat->path, &file, &dat->err);
-	r = r < 0 ? r : make_all(&file, dat);
+	r = r < 0 ? r : make_all(&file, scratch, dat);
 	tracedat_close(&file);
 	return r;
 }

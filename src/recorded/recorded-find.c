@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/limits.h"
+#include "pack/pack.h"
 #include "recorded/looks.h"
 #include "recorded/recorded-parts.h"
 #include "recorded/recorded.h"
@@ -143,7 +144,7 @@ static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
 
 bool recorded_is_file(const char *path)
 {
-	return looks_dat(path);
+	return looks_dat(path) || pack_is(path);
 }
 
 static int find_file(const char *path, struct recorded_paths *paths, struct err *err)
@@ -151,6 +152,7 @@ static int find_file(const char *path, struct recorded_paths *paths, struct err 
 	struct stat status;
 	int r = recorded_find_dat(path, paths, err);
 
+	r = r == -ENOENT ? recorded_find_pack(path, paths, err) : r;
 	if (r != -ENOENT) {
 		return r;
 	}
@@ -162,14 +164,15 @@ static int find_file(const char *path, struct recorded_paths *paths, struct err 
 
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err)
 {
+	return is_dir(path) ? recorded_find_in(path, paths, err) : find_file(path, paths, err);
+}
+
+int recorded_find_in(const char *path, struct recorded_paths *paths, struct err *err)
+{
 	struct recorded_path found = { 0 };
 	size_t first = paths->at.count;
-	int r;
+	int r = find_below(path, 0, &found, err);
 
-	if (!is_dir(path)) {
-		return find_file(path, paths, err);
-	}
-	r = find_below(path, 0, &found, err);
 	/* "archives" sorts before the domains, so a trace's chunks come oldest first. */
 	for (size_t i = 0; i < found.dirs.count; i++) {
 		add_dir(paths, first, found.dirs.at[i]);

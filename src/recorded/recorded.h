@@ -3,6 +3,7 @@
  *
  *     recorded-find.c   which traces a path holds
  *     recorded-dat.c    a file of trace-cmd as such traces
+ *     recorded-pack.c   an archive of traces
  *     looks.c           what a file is that is none
  *     recorded-join.c   which of them are one with a kernel's, or of hosts beside each other
  *     recorded-file.c   a stream as a sequence of packets, across files and damage
@@ -79,8 +80,11 @@ struct recorded_paths {
 
 /* Whether a path is a file that is read as traces. */
 bool recorded_is_file(const char *path);
-/* Adds the traces at or below @path, sorted, or those of a trace.dat.  Call it before any thread
- * starts.  -errno; -ENOENT: it holds none. */
+/* The directory that is meant by a path: of an archive (pack/pack.h) where it was unpacked, of
+ * anything else itself.  From malloc().  As recorded_find(), before any thread starts. */
+char *recorded_place(const char *path);
+/* Adds the traces at or below @path, sorted, or those of a trace.dat or an archive.  Call it before
+ * any thread starts.  -errno; -ENOENT: it holds none. */
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from);

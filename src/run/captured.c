@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/process/foreign.h"
 #include "base/shell.h"
+#include "recorded/recorded.h"
 #include "run/asked.h"
 #include "run/say.h"
 
@@ -40,7 +41,7 @@ static struct json_object *parse_description(const char *file, const char *text,
 
 struct json_object *captured_open(const char *path, struct err *err)
 {
-	char *file = mem_printf("%s/capture.json", path), *text;
+	char *place = recorded_place(path), *file = mem_printf("%s/capture.json", place), *text;
 	struct json_object *object = NULL;
 	struct err unopened;
 	FILE *in = NULL;
@@ -62,6 +63,7 @@ struct json_object *captured_open(const char *path, struct err *err)
 		(void)fclose(in);
 	}
 	free(file);
+	free(place);
 	return object;
 }
 

@@ -11,8 +11,8 @@
 
 struct json_object;
 
-/* PATH/capture.json; the caller calls json_object_put().  NULL: PATH is no capture, or @err says
- * what is wrong with the file (its text is "" if there is none). */
+/* PATH/capture.json, or that of an archive; the caller calls json_object_put().  NULL: PATH is no
+ * capture, or @err says what is wrong with the file (its text is "" if there is none). */
 struct json_object *captured_open(const char *path, struct err *err);
 /* A text in it; NULL: it has none of this key. */
 const char *captured_text(struct json_object *object, const char *key);

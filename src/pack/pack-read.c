@@ -1,0 +1,281 @@
+/*
+ * pack-read: see pack.h.
+ */
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/process/foreign.h"
+#include "base/units.h"
+#include "pack/pack.h"
+
+/* Blocks of a file that are zeros are left out. */
+#define BLOCK_BYTES 4096
+/* Of a path in an archive. */
+#define PATH_BYTES_MAX 4096
+
+struct reading {
+	const char *path; /* of the archive */
+	struct archive *archive;
+	int dir;
+	uint64_t files, bytes; /* of the files: what they claim */
+	uint64_t room;         /* bytes that may still be written */
+	struct err *err;
+};
+
+static int refuse(struct reading *reading, const char *what)
+{
+	return err_raise(reading->err, -EINVAL, "%s: this archive is not unpacked: %s",
+			 reading->path, what);
+}
+
+static int fail(struct reading *reading)
+{
+	int r = err_raise(reading->err, -EINVAL, "%s: no archive (tar, or tar and zstd): %s",
+			  reading->path,
+			  archive_error_string(reading->archive) ?: "it cannot be read");
+
+	return now_must_leave() ? err_raise(reading->err, -EINTR, "interrupted") : r;
+}
+
+/* The place is full, for instance. */
+static int fail_to_write(struct reading *reading)
+{
+	return err_raise(reading->err, -errno,
+			 "%s: cannot be unpacked: %s; TMPDIR may be another place", reading->path,
+			 strerror(errno));
+}
+
+/* ---- paths ---- */
+
+/* The path without what says nothing, "./" and "/" at its end; NULL: it is none within a directory.
+ * The caller frees it. */
+static char *plain_path(const char *path)
+{
+	char *copy, *rest, *part, *plain, *longer;
+	unsigned int depth = 0;
+	bool is_bad;
+
+	if (!path || path[0] == '/' || strlen(path) > PATH_BYTES_MAX) {
+		return NULL;
+	}
+	rest = copy = mem_strdup(path);
+	plain = mem_strdup("");
+	is_bad = false;
+	while ((part = strsep(&rest, "/"))) {
+		if (part[0] && strcmp(part, ".") != 0) {
+			is_bad |= strcmp(part, "..") == 0 || strlen(part) > NAME_MAX ||
+				  ++depth > TRACE_DEPTH_MAX;
+			longer = mem_printf("%s%s%s", plain, plain[0] ? "/" : "", part);
+			free(plain);
+			plain = longer;
+		}
+	}
+	free(copy);
+	if (is_bad) {
+		free(plain);
+		return NULL;
+	}
+	return plain;
+}
+
+/* Makes the directories that the file's path has; each part is one, since nothing here is a link.
+ */
+static int make_dirs(struct reading *reading, char *path, bool is_dir)
+{
+	for (char *at = path, *end; at; at = end ? end + 1 : NULL) {
+		end = strchr(at, '/');
+		if (!end && !is_dir) {
+			return 0;
+		}
+		if (end) {
+			*end = '\0';
+		}
+		if (mkdirat(reading->dir, path, 0700) < 0 && errno != EEXIST) {
+			return fail_to_write(reading);
+		}
+		if (end) {
+			*end = '/';
+		}
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+static bool is_zero(const uint8_t *bytes, size_t len)
+{
+	return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
+}
+
+static int put_block(struct reading *reading, int fd, const uint8_t *bytes, size_t len,
+		     uint64_t offset)
+{
+	while (len > 0) {
+		size_t piece = BLOCK_BYTES - offset % BLOCK_BYTES;
+
+		piece = piece < len ? piece : len;
+		if (!is_zero(bytes, piece)) {
+			if (reading->room < piece) {
+				return refuse(reading, "it takes more than half of what is free "
+						       "there; TMPDIR may be another place");
+			}
+			reading->room -= piece;
+			if (pwrite(fd, bytes, piece, (off_t)offset) != (ssize_t)piece) {
+				return fail_to_write(reading);
+			}
+		}
+		bytes += piece;
+		offset += piece;
+		len -= piece;
+	}
+	return 0;
+}
+
+static int put_bytes(struct reading *reading, int fd, uint64_t size)
+{
+	const void *bytes;
+	size_t len;
+	la_int64_t offset;
+	int got, r = 0;
+
+	while (r == 0 && (got = archive_read_data_block(reading->archive, &bytes, &len, &offset)) !=
+				 ARCHIVE_EOF) {
+		if (got != ARCHIVE_OK || now_must_leave()) {
+			r = fail(reading);
+		} else if (offset < 0 || (uint64_t)offset > size || len > size - (uint64_t)offset) {
+			r = refuse(reading, "a file is longer than it says");
+		} else {
+			r = put_block(reading, fd, bytes, len, (uint64_t)offset);
+		}
+	}
+	if (r == 0 && ftruncate(fd, (off_t)size) < 0) {
+		r = fail_to_write(reading);
+	}
+	return r;
+}
+
+static int put_file(struct reading *reading, const char *path, struct archive_entry *entry)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+					   { .tv_sec = archive_entry_mtime(entry) } };
+	la_int64_t size = archive_entry_size(entry);
+	int fd, r;
+
+	if (!archive_entry_size_is_set(entry) || size < 0 || (uint64_t)size > PACK_BYTES_MAX ||
+	    reading->bytes + (uint64_t)size > PACK_BYTES_MAX) {
+		return refuse(reading, "its files have more than 64 GiB");
+	}
+	reading->bytes += (uint64_t)size;
+	fd = openat(reading->dir, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		return errno == EEXIST ? refuse(reading, "a file is in it twice")
+				       : fail_to_write(reading);
+	}
+	r = put_bytes(reading, fd, (uint64_t)size);
+	(void)futimens(fd, times); /* an index in it was made for files of that time */
+	if (close(fd) < 0 && r == 0) {
+		r = fail_to_write(reading);
+	}
+	return r;
+}
+
+static int put_entry(struct reading *reading, struct archive_entry *entry)
+{
+	unsigned int type = archive_entry_filetype(entry);
+	char *path = plain_path(archive_entry_pathname(entry));
+	int r;
+
+	if (!path) {
+		r = refuse(reading, "a path in it leads elsewhere, or is too long");
+	} else if (archive_entry_hardlink(entry) || archive_entry_symlink(entry) ||
+		   (type != AE_IFREG && type != AE_IFDIR)) {
+		r = refuse(reading, "it has a link, a device or a pipe");
+	} else if (++reading->files > PACK_FILES_MAX) {
+		r = refuse(reading, "it has too many files");
+	} else {
+		r = path[0] ? make_dirs(reading, path, type == AE_IFDIR) : 0;
+		if (r == 0 && type == AE_IFREG) {
+			r = path[0] ? put_file(reading, path, entry)
+				    : refuse(reading, "a file has no name");
+		}
+	}
+	free(path);
+	return r;
+}
+
+/* ---- archives ---- */
+
+static int read_all(struct reading *reading)
+{
+	struct archive_entry *entry;
+	int got, r = 0;
+
+	while (r == 0 &&
+	       (got = archive_read_next_header(reading->archive, &entry)) != ARCHIVE_EOF) {
+		r = (got != ARCHIVE_OK && got != ARCHIVE_WARN) || now_must_leave()
+			    ? fail(reading)
+			    : put_entry(reading, entry);
+	}
+	return r;
+}
+
+static int open_dir(struct reading *reading, const char *dir)
+{
+	struct statvfs place;
+
+	reading->dir = open(dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (reading->dir < 0 || fstatvfs(reading->dir, &place) < 0) {
+		return fail_to_write(reading);
+	}
+	reading->room = (uint64_t)place.f_bavail * place.f_frsize / PACK_FREE_PART;
+	return 0;
+}
+
+int pack_read(const char *path, const char *dir, struct err *err)
+{
+	struct reading reading = {
+		.path = path, .archive = archive_read_new(), .dir = -1, .err = err
+	};
+	int fd = foreign_open(path, 0, err), r = fd < 0 ? fd : open_dir(&reading, dir);
+
+	if (r == 0 && (archive_read_support_filter_zstd(reading.archive) != ARCHIVE_OK ||
+		       archive_read_support_format_tar(reading.archive) != ARCHIVE_OK ||
+		       archive_read_open_fd(reading.archive, fd, 65536) != ARCHIVE_OK)) {
+		r = fail(&reading);
+	}
+	r = r < 0 ? r : read_all(&reading);
+	(void)archive_read_free(reading.archive);
+	if (reading.dir >= 0) {
+		(void)close(reading.dir);
+	}
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+	return r;
+}
+
+bool pack_is(const char *path)
+{
+	static const uint8_t zstd[] = { 0x28, 0xB5, 0x2F, 0xFD };
+	uint8_t head[262];
+	struct err err;
+	int fd = foreign_open(path, 0, &err);
+	ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+	return (got >= (ssize_t)sizeof(zstd) && memcmp(head, zstd, sizeof(zstd)) == 0) ||
+	       (got == (ssize_t)sizeof(head) && memcmp(head + 257, "ustar", 5) == 0);
+}
