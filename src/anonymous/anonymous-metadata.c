@@ -37,10 +37,18 @@ static bool is_one_of(const char *const *words, size_t count, const char *word, 
 static bool says_how_to_read(const char *key, size_t len)
 {
 	static const char *const keys[] = {
-		"domain",       "sysname",      "tracer_name",
-		"tracer_major", "tracer_minor", "tracer_patchlevel",
-		"architecture", "machine",      "tracer_buffering_scheme",
-		"isolation",    "ctf_variant",  "trace_creation_datetime",
+		"domain",
+		"sysname",
+		"tracer_name",
+		"tracer_major",
+		"tracer_minor",
+		"tracer_patchlevel",
+		"architecture",
+		"machine",
+		"tracer_buffering_scheme",
+		"trace_buffering_scheme",
+		"tracer_buffering_id",
+		"trace_creation_datetime",
 	};
 
 	return is_one_of(keys, ARRAY_COUNT(keys), key, len);
@@ -194,6 +202,7 @@ static char *new_literal(struct anonymous *anonymous, const struct place *place,
 	bool is_site = lex_token_is(&place->first, "callsite");
 	char *text;
 
+	is_clock &= lex_token_is(&place->key, "uuid") || lex_token_is(&place->key, "description");
 	if (place->depth == 0 || !place->is_value || !(is_env || is_clock || is_site)) {
 		return NULL;
 	}

@@ -563,23 +563,29 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 
 /* ---- what is written of a capture ---- */
 
-bool capture_run(char *const argv[], uint64_t seconds, const char *made)
+bool capture_run(const char *dir, char *const argv[], uint64_t seconds, const char *made)
 {
+	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	struct stat file;
 	sigset_t none;
 	pid_t pid;
 	int status = -1;
 
+	(void)posix_spawn_file_actions_init(&actions);
+	if (dir) {
+		(void)posix_spawn_file_actions_addchdir_np(&actions, dir);
+	}
 	(void)posix_spawnattr_init(&attributes);
 	(void)sigemptyset(&none);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	if (posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0 &&
+	if (posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv, environ) == 0 &&
 	    !child_wait(pid, seconds * NS_PER_S, CHILD_LASTS, &status)) {
 		child_kill(pid, false);
 	}
 	(void)posix_spawnattr_destroy(&attributes);
+	(void)posix_spawn_file_actions_destroy(&actions);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		return true;
 	}
@@ -602,16 +608,16 @@ void capture_write_extras(struct capture_order *order)
 	char *texts[] = { name, analyze, quiet, to, spans, order->path, NULL };
 
 	if ((order->extras & CAPTURE_REPORT) && order->has_kernel &&
-	    capture_run(reports, CAPTURE_EXTRA_SECONDS_MAX, page)) {
+	    capture_run(NULL, reports, CAPTURE_EXTRA_SECONDS_MAX, page)) {
 		order->has_extras |= CAPTURE_REPORT;
 	}
 	if ((order->extras & CAPTURE_REPORT) && !order->has_kernel && order->has_spans &&
-	    capture_run(texts, CAPTURE_EXTRA_SECONDS_MAX, spans)) {
+	    capture_run(NULL, texts, CAPTURE_EXTRA_SECONDS_MAX, spans)) {
 		order->has_extras |= CAPTURE_SPANS;
 	}
 	free(spans);
 	if ((order->extras & CAPTURE_PERFETTO) &&
-	    capture_run(exports, CAPTURE_EXTRA_SECONDS_MAX, file)) {
+	    capture_run(NULL, exports, CAPTURE_EXTRA_SECONDS_MAX, file)) {
 		order->has_extras |= CAPTURE_PERFETTO;
 	}
 	free(page);

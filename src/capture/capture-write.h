@@ -69,9 +69,9 @@ void capture_order_free(struct capture_order *order); /* NULL is fine */
 /* Writes the capture into @dir, which is created if it does not exist.  -errno with the reason. */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
 
-/* Runs this program with @argv and waits for it, so long at most; true: it said that all is well.
- * What it leaves empty at @made is removed. */
-bool capture_run(char *const argv[], uint64_t seconds, const char *made);
+/* Runs this program with @argv in @dir (NULL: here) and waits for it, so long at most; true: it
+ * said that all is well. What it leaves empty at @made is removed. */
+bool capture_run(const char *dir, char *const argv[], uint64_t seconds, const char *made);
 
 /* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
  * capture, as far as they are wanted, and waits for them.  Without a kernel trace the report is

@@ -22,7 +22,7 @@ const char *options_command(unsigned int command)
 					     "triggers", "lami",     "capture", "report", "map",
 					     "merge",    "overview", "setup",   "watch",  "export",
 					     "history",  "compare",  "record",  "index",  "serve",
-					     "api",      "events" };
+					     "api",      "events",   "pack" };
 	size_t i = 0;
 
 	assert(command != 0);

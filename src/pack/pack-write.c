@@ -150,6 +150,8 @@ int pack_write(const char *dir, const char *name, FILE *out, struct err *err)
 
 	if (archive_write_add_filter_zstd(writing.archive) != ARCHIVE_OK ||
 	    archive_write_set_format_pax_restricted(writing.archive) != ARCHIVE_OK ||
+	    /* Others take nothing behind the compressed bytes. */
+	    archive_write_set_bytes_in_last_block(writing.archive, 1) != ARCHIVE_OK ||
 	    archive_write_open_FILE(writing.archive, out) != ARCHIVE_OK) {
 		r = fail(&writing, name);
 	}

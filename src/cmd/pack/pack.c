@@ -277,32 +277,36 @@ static bool has_index(const struct packing *packing)
 	return has;
 }
 
-static void add_report(const struct packing *packing, char *format, const char *name)
+/* It is asked as a user would, beside the capture, so that no path of this run is in it. */
+static void add_report(const struct packing *packing, const char *dir, char *form, char *name)
 {
+	const char *at = strrchr(packing->order->path, '/') + 1;
 	char *made = mem_printf("%s/%s", packing->order->path, name);
+	char *to = made + (at - packing->order->path), *what = mem_strdup(at);
 	char program[] = "sillage", analyze[] = "analyze", quiet[] = "-q", all[] = "-aall",
-	     form[] = "-f", to[] = "-o";
-	char *argv[] = { program, analyze, quiet, all, form, format, to, made, packing->order->path,
-			 NULL };
+	     out[] = "-o";
+	char *argv[] = { program, analyze, quiet, all, form, out, to, what, NULL };
 
-	if (!run_stop && !capture_run(argv, PACK_REPORT_SECONDS_MAX, made) &&
-	    packing->options->verbosity >= 0 && !run_stop) {
+	if (!run_stop && !capture_run(dir, argv, PACK_REPORT_SECONDS_MAX, made) && !run_stop &&
+	    packing->options->verbosity >= 0) {
 		say("%s could not be made", name);
 	}
+	free(what);
 	free(made);
 }
 
-static void add_made(const struct packing *packing)
+static void add_made(const struct packing *packing, const char *dir)
 {
 	char program[] = "sillage", index[] = "index", quiet[] = "-q", beside[] = "--beside",
-	     text[] = "text", json[] = "json";
+	     text[] = "-ftext", json[] = "-fjson", text_name[] = "report.txt",
+	     json_name[] = "report.json";
 	char *argv[] = { program, index, quiet, beside, packing->order->path, NULL };
 
-	add_report(packing, text, "report.txt");
-	add_report(packing, json, "report.json");
+	add_report(packing, dir, text, text_name);
+	add_report(packing, dir, json, json_name);
 	pack_date(packing->order->path);
 	if (has_index(packing) && !run_stop) {
-		(void)capture_run(argv, PACK_REPORT_SECONDS_MAX, packing->order->path);
+		(void)capture_run(NULL, argv, PACK_REPORT_SECONDS_MAX, packing->order->path);
 	}
 }
 
@@ -338,7 +342,7 @@ static int make_pack(struct packing *packing)
 	r = r < 0 || !run_stop ? r : err_raise(&packing->err, -EINTR, "interrupted");
 	r = r < 0 ? r : capture_write(packing->order, scratch_dir(scratch), &packing->err);
 	if (r == 0) {
-		add_made(packing);
+		add_made(packing, scratch_dir(scratch));
 		r = write_file(packing);
 	}
 	scratch_free(scratch);
