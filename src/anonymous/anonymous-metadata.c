@@ -291,9 +291,13 @@ static void replace_in(struct anonymous *anonymous, struct json_object *value, c
 	}
 }
 
-/* What others wrote beside the format, wherever it is. */
+/* What others wrote beside the format is dropped, wherever it is; of LTTng, which says there of how
+ * much weight events are, texts are replaced. */
 static void replace_attributes(struct anonymous *anonymous, struct json_object *value)
 {
+	static const char lttng[] = "lttng.org,2009";
+	struct json_object *own = NULL, *attributes = NULL;
+
 	if (json_object_is_type(value, json_type_array)) {
 		for (size_t i = 0; i < json_object_array_length(value); i++) {
 			replace_attributes(anonymous, json_object_array_get_idx(value, i));
@@ -301,12 +305,25 @@ static void replace_attributes(struct anonymous *anonymous, struct json_object *
 	} else if (json_object_is_type(value, json_type_object)) {
 		json_object_object_foreach(value, name, member)
 		{
-			if (strcmp(name, "attributes") == 0) {
-				replace_in(anonymous, member, name, replace_text);
+			if (strcmp(name, "attributes") == 0 &&
+			    json_object_is_type(member, json_type_object)) {
+				attributes = member;
 			} else {
 				replace_attributes(anonymous, member);
 			}
 		}
+	}
+	if (attributes && json_object_object_get_ex(attributes, lttng, &own)) {
+		replace_in(anonymous, own, lttng, replace_text);
+		own = json_object_get(own);
+	}
+	if (attributes) {
+		json_object_object_del(value, "attributes");
+	}
+	if (own) {
+		attributes = json_object_new_object();
+		(void)json_object_object_add(attributes, lttng, own);
+		(void)json_object_object_add(value, "attributes", attributes);
 	}
 }
 

@@ -1,8 +1,7 @@
 /*
  * anonymous-packet: see anonymous.h; events, one after the other.
  *
- *     header and context   as they are: numbers
- *     header of an event   as it is
+ *     headers, contexts    their numbers, as they are
  *     numbers              as they are
  *     texts                words replaced, zeros behind their end
  *     rows of bytes        replaced: addresses, build ids, payloads
@@ -42,15 +41,14 @@ static bool is_row_of_bytes(const struct type *type)
 
 /* ---- headers of packets ---- */
 
-/* Whether a value of this type can hold a name. */
+/* Whether it has values that are no integers, but for a UUID: they can hold a name, and tracers
+ * write none. */
 static bool can_name(const struct type *type)
 {
 	switch (type->kind) {
-	case TYPE_STRING:
-		return true;
-	case TYPE_ARRAY:
-	case TYPE_SEQUENCE:
-		return is_row_of_bytes(type) || can_name(type->element);
+	case TYPE_INT:
+	case TYPE_ENUM:
+		return false;
 	case TYPE_STRUCT:
 	case TYPE_VARIANT:
 		for (size_t i = 0; i < type->field_count; i++) {
@@ -65,7 +63,7 @@ static bool can_name(const struct type *type)
 		}
 		return false;
 	default:
-		return false;
+		return true;
 	}
 }
 
@@ -92,8 +90,8 @@ int anonymous_trace_new(struct anonymous *anonymous, struct metadata_stream *met
 
 	if (has_names_in_headers(types)) {
 		return err_raise(err, -ENOTSUP,
-				 "headers of its packets or events have texts, which cannot be "
-				 "replaced");
+				 "headers of its packets or events have more than integers, and "
+				 "may have names, which cannot be replaced there");
 	}
 	trace = mem_alloc(sizeof(*trace));
 	trace->anonymous = anonymous;
@@ -158,7 +156,9 @@ static void put_text(struct anonymous_trace *trace, const struct type *type,
 		return; /* it becomes empty: no tracer has texts that begin within a byte */
 	}
 	if (type->encoding != UTF_8) {
-		put_units(trace, type, value, bytes / type_encoding_unit(type->encoding));
+		put_units(trace, type, value,
+			  bytes / type_encoding_unit(type->encoding) -
+				  (type->kind == TYPE_STRING)); /* but for its end */
 	} else {
 		anonymous_text(trace->anonymous, (const char *)value->bytes,
 			       strnlen((const char *)value->bytes, value->len),
@@ -180,6 +180,14 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 	} else {
 		copy_bits(trace, at, bits);
 	}
+}
+
+/* Of headers: they have integers, and a UUID. */
+static void on_header_leaf(void *user, const struct type *type, const struct value *value)
+{
+	struct anonymous_trace *trace = user;
+
+	copy_bits(trace, trace->decoder->visit_at_bits, trace->decoder->visit_bits);
 }
 
 static void end_row(struct anonymous_trace *trace)
@@ -223,14 +231,14 @@ static void copy_header(struct anonymous_trace *trace)
 	uint64_t at = d->at_bits, clock = d->clock, id = d->event_id, budget = d->budget,
 		 header_at = d->header_at_bits, past_tag, id_at;
 
-	if (decoder_short_header(d) < 0) {
-		end = begin; /* it is found again */
-	} else {
-		end = d->at_bits;
-	}
+	d->visit = on_header_leaf;
+	d->visits_headers = true;
+	end = decoder_short_header(d) < 0 ? begin : d->at_bits; /* it is found again */
+	d->visits_headers = false;
+	d->visit = on_leaf;
 	if (end <= begin || stream->header == HEADER_STEPS || stream->header == HEADER_NONE) {
-		copy_bits(trace, at, end > at ? end - at : 0);
-	} else if (end - begin <= 64) { /* short: id and time */
+		assert(stream->header != HEADER_NONE || end <= begin); /* it was visited */
+	} else if (end - begin <= 64) {                                /* short: id and time */
 		past_tag = stream->header == HEADER_COMPACT ? begin : end - 32;
 		copy_bits(trace, begin, stream->header == HEADER_COMPACT ? 32 : 16);
 		copy_bits(trace, past_tag, 32);
@@ -270,17 +278,21 @@ bool anonymous_packet(struct anonymous_trace *trace, const uint8_t *bytes, size_
 	int r;
 
 	memset(to, 0, len);
-	if (packet_info_read(d, trace->plan, bytes, len, PACKET_BYTES_MAX, &info, &err) < 0) {
+	trace->from = bytes;
+	trace->to = to;
+	d->visit_user = trace;
+	d->visit = on_header_leaf;
+	d->visits_headers = true;
+	r = packet_info_read(d, trace->plan, bytes, len, PACKET_BYTES_MAX, &info, &err);
+	d->visits_headers = false;
+	d->visit = NULL;
+	if (r < 0) {
 		return false;
 	}
 	(void)packet_info_cut(&info, len);
-	trace->from = bytes;
-	trace->to = to;
 	decoder_start(d, trace->plan, &info, bytes, len);
-	copy_bits(trace, 0, info.events_at_bits < len * 8 ? info.events_at_bits : len * 8);
 	d->visit = on_leaf;
 	d->shape = on_shape;
-	d->visit_user = trace;
 	do {
 		trace->depth = trace->row_depth = 0;
 		trace->row_begin = trace->row_end = 0;

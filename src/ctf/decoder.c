@@ -594,7 +594,7 @@ int decoder_header(struct decoder *d)
 	}
 	d->header_at_bits = d->at_bits;
 	d->event_id = 0;
-	d->visit = NULL;
+	d->visit = d->visits_headers ? visit : NULL;
 	r = decoder_run(d, d->stream->header_steps);
 	d->visit = visit;
 	return r;

@@ -58,6 +58,8 @@ struct decoder {
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
 	decoder_shape_fn *shape; /* the same, for what leaves are in; NULL: it is of no interest */
 	void *visit_user;
+	bool visits_headers; /* so are integers of headers and contexts of packets, and of event
+				headers that are read by steps */
 	uint64_t visit_at_bits, visit_bits; /* the leaf's place in the packet, with all of a text */
 	const char *fault;                  /* after a failed call: what is wrong at at_bits */
 	uint64_t fault_value;

@@ -120,7 +120,7 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	d->end_bits = bytes * 8;
 	d->budget = bytes * 8;
 	d->text_used = 0;
-	d->visit = NULL;
+	d->visit = d->visits_headers ? d->visit : NULL;
 	if (decoder_run(d, plan->header_steps) < 0) {
 		return header_too_short(d, bytes, bytes_max, err);
 	}
