@@ -50,7 +50,6 @@ def made_files(folder, trace):
         (b'sillage partials' + bytes(99), '`sillage merge '),
         (gzip.compress(stream), '`tar xf '),
         (lzma.compress(stream), '`tar xf '),
-        (bytes(257) + b'ustar' + bytes(99), 'an archive (tar)'),
         (b'PK\x03\x04' + bytes(99), '`unzip '),
         (b'PERFILE2' + bytes(99), '`perf data convert -i '),
         (b'# tracer: nop\n#\n', '`trace-cmd extract '),
