@@ -323,7 +323,7 @@
 /* How often a stream is read that is announced again after its end. */
 #define RELAY_ANNOUNCED_MAX 4
 /* Traces of programs that are live one with a kernel's: each that comes makes a plan of all, and
- * what programs have ended left stays.  Of 256, with one stream class each, it takes 1 ms. */
+ * those of programs that have ended stay in it. */
 #define JOINED_PARTS_MAX 256
 /* Packets of one trace that wait for its metadata. */
 #define WAITING_PACKETS_MAX 1024
