@@ -89,7 +89,7 @@ static void replace_version(struct anonymous *anonymous, const char *text, size_
 }
 
 /* The value of an entry of the environment; @text ends with a zero. */
-static void replace_entry(struct anonymous *anonymous, const char *key, size_t key_len, char *text)
+static void replace_env(struct anonymous *anonymous, const char *key, size_t key_len, char *text)
 {
 	if (is_version(key, key_len)) {
 		replace_version(anonymous, text, strlen(text), text);
@@ -159,13 +159,13 @@ static void drop_comments(const char *text, size_t len, text_vec *ret)
 }
 
 /* Where in the declarations a token is. */
-struct place {
+struct tsdl_place {
 	unsigned int depth;
 	struct token first, key; /* of the declaration; the identifier before "=" */
 	bool is_value;           /* behind "=" */
 };
 
-static void pass_token(struct place *place, const struct token *token)
+static void pass_token(struct tsdl_place *place, const struct token *token)
 {
 	if (token->kind == TOKEN_IDENT) {
 		place->first = place->depth == 0 && place->first.len == 0 ? *token : place->first;
@@ -175,7 +175,7 @@ static void pass_token(struct place *place, const struct token *token)
 		place->depth -= token->punct == '}' && place->depth > 0;
 		place->is_value = token->punct == '=';
 		if (token->punct == ';' && place->depth == 0) {
-			*place = (struct place){ .depth = 0 };
+			*place = (struct tsdl_place){ .depth = 0 };
 		}
 	}
 }
@@ -194,7 +194,7 @@ static char *literal_text(const struct token *token)
 }
 
 /* The new value of the literal; NULL: it stays. */
-static char *new_literal(struct anonymous *anonymous, const struct place *place,
+static char *new_literal(struct anonymous *anonymous, const struct tsdl_place *place,
 			 const struct token *token)
 {
 	bool is_env = lex_token_is(&place->first, "env");
@@ -212,7 +212,7 @@ static char *new_literal(struct anonymous *anonymous, const struct place *place,
 			free(text);
 			return NULL;
 		}
-		replace_entry(anonymous, place->key.text, place->key.len, text);
+		replace_env(anonymous, place->key.text, place->key.len, text);
 	} else if (is_clock && lex_token_is(&place->key, "uuid")) {
 		replace_uuid(anonymous, text);
 	} else {
@@ -225,7 +225,7 @@ static int rewrite_tsdl(struct anonymous *anonymous, const char *text, size_t le
 			struct err *err)
 {
 	static const char start[] = "/* CTF 1.8 */\n";
-	struct place place = { .depth = 0 };
+	struct tsdl_place place = { .depth = 0 };
 	text_vec bare = { 0 };
 	const char *from;
 	struct lex lex;
@@ -259,7 +259,7 @@ static int rewrite_tsdl(struct anonymous *anonymous, const char *text, size_t le
 
 typedef void replace_fn(struct anonymous *anonymous, const char *key, size_t key_len, char *text);
 
-static void replace_text(struct anonymous *anonymous, const char *key, size_t key_len, char *text)
+static void replace_plain(struct anonymous *anonymous, const char *key, size_t key_len, char *text)
 {
 	anonymous_text(anonymous, text, strlen(text), text);
 }
@@ -314,7 +314,7 @@ static void replace_attributes(struct anonymous *anonymous, struct json_object *
 		}
 	}
 	if (attributes && json_object_object_get_ex(attributes, lttng, &own)) {
-		replace_in(anonymous, own, lttng, replace_text);
+		replace_in(anonymous, own, lttng, replace_plain);
 		own = json_object_get(own);
 	}
 	if (attributes) {
@@ -366,15 +366,15 @@ static void rewrite_fragment(struct anonymous *anonymous, struct json_object *fr
 
 	replace_attributes(anonymous, fragment);
 	if (strcmp(kind, "trace-class") == 0) {
-		replace_member(anonymous, fragment, "environment", replace_entry);
-		replace_member(anonymous, fragment, "name", replace_text);
-		replace_member(anonymous, fragment, "namespace", replace_text);
+		replace_member(anonymous, fragment, "environment", replace_env);
+		replace_member(anonymous, fragment, "name", replace_plain);
+		replace_member(anonymous, fragment, "namespace", replace_plain);
 		replace_member(anonymous, fragment, "uid", replace_id);
 	} else if (strcmp(kind, "clock-class") == 0) {
 		replace_member(anonymous, fragment, "uid", replace_id);
 		replace_uuid_array(anonymous, fragment);
-		replace_member(anonymous, fragment, "description", replace_text);
-		replace_member(anonymous, fragment, "namespace", replace_text);
+		replace_member(anonymous, fragment, "description", replace_plain);
+		replace_member(anonymous, fragment, "namespace", replace_plain);
 		if (json_object_object_get_ex(fragment, "origin", &origin) &&
 		    json_object_is_type(origin, json_type_object)) {
 			replace_in(anonymous, origin, "origin", replace_id);

@@ -146,8 +146,8 @@ static void put_units(struct anonymous_trace *trace, const struct type *type,
 	free(made);
 }
 
-static void put_text(struct anonymous_trace *trace, const struct type *type,
-		     const struct value *value)
+static void rewrite_text(struct anonymous_trace *trace, const struct type *type,
+			 const struct value *value)
 {
 	const struct decoder *d = trace->decoder;
 	uint64_t bytes = d->visit_bits / 8;
@@ -166,7 +166,7 @@ static void put_text(struct anonymous_trace *trace, const struct type *type,
 	}
 }
 
-static void on_leaf(void *user, const struct type *type, const struct value *value)
+static void rewrite_leaf(void *user, const struct type *type, const struct value *value)
 {
 	struct anonymous_trace *trace = user;
 	uint64_t at = trace->decoder->visit_at_bits, bits = trace->decoder->visit_bits;
@@ -176,7 +176,7 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 		trace->row_end = at + bits;
 	} else if (type->kind == TYPE_STRING || type->kind == TYPE_ARRAY ||
 		   type->kind == TYPE_SEQUENCE) {
-		put_text(trace, type, value);
+		rewrite_text(trace, type, value);
 	} else {
 		copy_bits(trace, at, bits);
 	}
@@ -190,7 +190,7 @@ static void on_header_leaf(void *user, const struct type *type, const struct val
 	copy_bits(trace, trace->decoder->visit_at_bits, trace->decoder->visit_bits);
 }
 
-static void end_row(struct anonymous_trace *trace)
+static void rewrite_row(struct anonymous_trace *trace)
 {
 	uint64_t begin = trace->row_begin, end = trace->row_end;
 
@@ -202,7 +202,7 @@ static void end_row(struct anonymous_trace *trace)
 	trace->row_begin = trace->row_end = 0;
 }
 
-static void on_shape(void *user, const struct step *step)
+static void follow_shape(void *user, const struct step *step)
 {
 	struct anonymous_trace *trace = user;
 
@@ -214,7 +214,7 @@ static void on_shape(void *user, const struct step *step)
 	} else if (step->op == STEP_LEAVE) {
 		assert(trace->depth > 0);
 		if (trace->depth == trace->row_depth) {
-			end_row(trace);
+			rewrite_row(trace);
 		}
 		trace->depth--;
 	}
@@ -235,7 +235,7 @@ static void copy_header(struct anonymous_trace *trace)
 	d->visits_headers = true;
 	end = decoder_short_header(d) < 0 ? begin : d->at_bits; /* it is found again */
 	d->visits_headers = false;
-	d->visit = on_leaf;
+	d->visit = rewrite_leaf;
 	if (end <= begin || stream->header == HEADER_STEPS || stream->header == HEADER_NONE) {
 		assert(stream->header != HEADER_NONE || end <= begin); /* it was visited */
 	} else if (end - begin <= 64) {                                /* short: id and time */
@@ -291,8 +291,8 @@ bool anonymous_packet(struct anonymous_trace *trace, const uint8_t *bytes, size_
 	}
 	(void)packet_info_cut(&info, len);
 	decoder_start(d, trace->plan, &info, bytes, len);
-	d->visit = on_leaf;
-	d->shape = on_shape;
+	d->visit = rewrite_leaf;
+	d->shape = follow_shape;
 	do {
 		trace->depth = trace->row_depth = 0;
 		trace->row_begin = trace->row_end = 0;

@@ -89,8 +89,8 @@ static uint64_t hash_of(struct anonymous *anonymous, enum role role, uint32_t tu
 }
 
 /* One of the pseudonyms of what has @len bytes; @to is none of these. */
-static void make(struct anonymous *anonymous, enum role role, uint32_t try, const void *bytes,
-		 size_t len, char *to)
+static void make_pseudonym(struct anonymous *anonymous, enum role role, uint32_t try,
+			   const void *bytes, size_t len, char *to)
 {
 	const char *letters = try < TRIES ? LETTERS : LETTERS_MORE;
 	unsigned int bits = role == AS_BYTES ? 8 : try < TRIES ? 5 : 6;
@@ -117,7 +117,7 @@ static void make_apart(struct anonymous *anonymous, enum role role, const void *
 
 	assert(len <= ANONYMOUS_SHORT);
 	for (uint32_t try = 0; !known && !is_new && try < TRIES_MORE; try++) {
-		make(anonymous, role, try, bytes, len, word.text);
+		make_pseudonym(anonymous, role, try, bytes, len, word.text);
 		taken = hash_of(anonymous, AS_TAKEN, (uint32_t)role, word.text, len);
 		is_new = memcmp(word.text, bytes, len) != 0 &&
 			 !taken_words_get(&anonymous->taken, taken);
@@ -132,8 +132,8 @@ static void make_apart(struct anonymous *anonymous, enum role role, const void *
 	memcpy(to, known->text, len);
 }
 
-static void replace(struct anonymous *anonymous, enum role role, const void *bytes, size_t len,
-		    char *to)
+static void replace_word(struct anonymous *anonymous, enum role role, const void *bytes, size_t len,
+			 char *to)
 {
 	char *made;
 
@@ -142,7 +142,7 @@ static void replace(struct anonymous *anonymous, enum role role, const void *byt
 		return;
 	}
 	made = mem_alloc(len);
-	make(anonymous, role, 0, bytes, len, made);
+	make_pseudonym(anonymous, role, 0, bytes, len, made);
 	memcpy(to, made, len);
 	free(made);
 }
@@ -177,7 +177,7 @@ void anonymous_text(struct anonymous *anonymous, const char *text, size_t len, c
 		} else if (stays(text + at, end - at)) {
 			memmove(to + at, text + at, end - at);
 		} else {
-			replace(anonymous, AS_WORD, text + at, end - at, to + at);
+			replace_word(anonymous, AS_WORD, text + at, end - at, to + at);
 		}
 	}
 }
@@ -192,7 +192,7 @@ void anonymous_bytes(struct anonymous *anonymous, const uint8_t *bytes, size_t l
 	if (is_zero) {
 		memset(to, 0, len);
 	} else {
-		replace(anonymous, AS_BYTES, bytes, len, (char *)to);
+		replace_word(anonymous, AS_BYTES, bytes, len, (char *)to);
 	}
 }
 

@@ -281,9 +281,9 @@
  * does. */
 #define CAPTURE_EXTRA_SECONDS_MAX 600
 
-/* An archive of a trace, which is unpacked before it is read: its files, a trace of 10,000 CPUs that
- * was rotated; their bytes, which may be more than the archive's by any factor; and the part of the
- * place's free bytes that they may take, where zeros take none. */
+/* An archive of a trace, which is unpacked before it is read: its files, a trace of 10,000 CPUs
+ * that was rotated; their bytes, which may be more than the archive's by any factor; and the part
+ * of the place's free bytes that they may take, where zeros take none. */
 #define PACK_FILES_MAX 100000
 #define PACK_BYTES_MAX ((uint64_t)64 << 30)
 #define PACK_FREE_PART 2

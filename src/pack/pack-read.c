@@ -24,7 +24,7 @@
 /* Of a path in an archive. */
 #define PATH_BYTES_MAX 4096
 
-struct reading {
+struct unpacking {
 	const char *path; /* of the archive */
 	struct archive *archive;
 	int dir;
@@ -33,13 +33,13 @@ struct reading {
 	struct err *err;
 };
 
-static int refuse(struct reading *reading, const char *what)
+static int refuse_archive(struct unpacking *reading, const char *what)
 {
 	return err_raise(reading->err, -EINVAL, "%s: this archive is not unpacked: %s",
 			 reading->path, what);
 }
 
-static int fail(struct reading *reading)
+static int fail_reading(struct unpacking *reading)
 {
 	int r = err_raise(reading->err, -EINVAL, "%s: no archive (tar, or tar and zstd): %s",
 			  reading->path,
@@ -49,7 +49,7 @@ static int fail(struct reading *reading)
 }
 
 /* The place is full, for instance. */
-static int fail_to_write(struct reading *reading)
+static int fail_to_write(struct unpacking *reading)
 {
 	return err_raise(reading->err, -errno,
 			 "%s: cannot be unpacked: %s; TMPDIR may be another place", reading->path,
@@ -60,7 +60,7 @@ static int fail_to_write(struct reading *reading)
 
 /* The path without what says nothing, "./" and "/" at its end; NULL: it is none within a directory.
  * The caller frees it. */
-static char *plain_path(const char *path)
+static char *harmless_path(const char *path)
 {
 	char *copy, *rest, *part, *plain, *longer;
 	unsigned int depth = 0;
@@ -91,7 +91,7 @@ static char *plain_path(const char *path)
 
 /* Makes the directories that the file's path has; each part is one, since nothing here is a link.
  */
-static int make_dirs(struct reading *reading, char *path, bool is_dir)
+static int make_dirs(struct unpacking *reading, char *path, bool is_dir)
 {
 	for (char *at = path, *end; at; at = end ? end + 1 : NULL) {
 		end = strchr(at, '/');
@@ -113,22 +113,23 @@ static int make_dirs(struct reading *reading, char *path, bool is_dir)
 
 /* ---- files ---- */
 
-static bool is_zero(const uint8_t *bytes, size_t len)
+static bool has_zeros_only(const uint8_t *bytes, size_t len)
 {
 	return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
 
-static int put_block(struct reading *reading, int fd, const uint8_t *bytes, size_t len,
-		     uint64_t offset)
+static int unpack_block(struct unpacking *reading, int fd, const uint8_t *bytes, size_t len,
+			uint64_t offset)
 {
 	while (len > 0) {
 		size_t piece = BLOCK_BYTES - offset % BLOCK_BYTES;
 
 		piece = piece < len ? piece : len;
-		if (!is_zero(bytes, piece)) {
+		if (!has_zeros_only(bytes, piece)) {
 			if (reading->room < piece) {
-				return refuse(reading, "it takes more than half of what is free "
-						       "there; TMPDIR may be another place");
+				return refuse_archive(reading,
+						      "it takes more than half of what is free "
+						      "there; TMPDIR may be another place");
 			}
 			reading->room -= piece;
 			if (pwrite(fd, bytes, piece, (off_t)offset) != (ssize_t)piece) {
@@ -142,7 +143,7 @@ static int put_block(struct reading *reading, int fd, const uint8_t *bytes, size
 	return 0;
 }
 
-static int put_bytes(struct reading *reading, int fd, uint64_t size)
+static int unpack_bytes(struct unpacking *reading, int fd, uint64_t size)
 {
 	const void *bytes;
 	size_t len;
@@ -152,11 +153,11 @@ static int put_bytes(struct reading *reading, int fd, uint64_t size)
 	while (r == 0 && (got = archive_read_data_block(reading->archive, &bytes, &len, &offset)) !=
 				 ARCHIVE_EOF) {
 		if (got != ARCHIVE_OK || now_must_leave()) {
-			r = fail(reading);
+			r = fail_reading(reading);
 		} else if (offset < 0 || (uint64_t)offset > size || len > size - (uint64_t)offset) {
-			r = refuse(reading, "a file is longer than it says");
+			r = refuse_archive(reading, "a file is longer than it says");
 		} else {
-			r = put_block(reading, fd, bytes, len, (uint64_t)offset);
+			r = unpack_block(reading, fd, bytes, len, (uint64_t)offset);
 		}
 	}
 	if (r == 0 && ftruncate(fd, (off_t)size) < 0) {
@@ -165,7 +166,7 @@ static int put_bytes(struct reading *reading, int fd, uint64_t size)
 	return r;
 }
 
-static int put_file(struct reading *reading, const char *path, struct archive_entry *entry)
+static int unpack_file(struct unpacking *reading, const char *path, struct archive_entry *entry)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = archive_entry_mtime(entry) } };
@@ -174,15 +175,15 @@ static int put_file(struct reading *reading, const char *path, struct archive_en
 
 	if (!archive_entry_size_is_set(entry) || size < 0 || (uint64_t)size > PACK_BYTES_MAX ||
 	    reading->bytes + (uint64_t)size > PACK_BYTES_MAX) {
-		return refuse(reading, "its files have more than 64 GiB");
+		return refuse_archive(reading, "its files have more than 64 GiB");
 	}
 	reading->bytes += (uint64_t)size;
 	fd = openat(reading->dir, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
-		return errno == EEXIST ? refuse(reading, "a file is in it twice")
+		return errno == EEXIST ? refuse_archive(reading, "a file is in it twice")
 				       : fail_to_write(reading);
 	}
-	r = put_bytes(reading, fd, (uint64_t)size);
+	r = unpack_bytes(reading, fd, (uint64_t)size);
 	(void)futimens(fd, times); /* an index in it was made for files of that time */
 	if (close(fd) < 0 && r == 0) {
 		r = fail_to_write(reading);
@@ -190,24 +191,24 @@ static int put_file(struct reading *reading, const char *path, struct archive_en
 	return r;
 }
 
-static int put_entry(struct reading *reading, struct archive_entry *entry)
+static int unpack_entry(struct unpacking *reading, struct archive_entry *entry)
 {
 	unsigned int type = archive_entry_filetype(entry);
-	char *path = plain_path(archive_entry_pathname(entry));
+	char *path = harmless_path(archive_entry_pathname(entry));
 	int r;
 
 	if (!path) {
-		r = refuse(reading, "a path in it leads elsewhere, or is too long");
+		r = refuse_archive(reading, "a path in it leads elsewhere, or is too long");
 	} else if (archive_entry_hardlink(entry) || archive_entry_symlink(entry) ||
 		   (type != AE_IFREG && type != AE_IFDIR)) {
-		r = refuse(reading, "it has a link, a device or a pipe");
+		r = refuse_archive(reading, "it has a link, a device or a pipe");
 	} else if (++reading->files > PACK_FILES_MAX) {
-		r = refuse(reading, "it has too many files");
+		r = refuse_archive(reading, "it has too many files");
 	} else {
 		r = path[0] ? make_dirs(reading, path, type == AE_IFDIR) : 0;
 		if (r == 0 && type == AE_IFREG) {
-			r = path[0] ? put_file(reading, path, entry)
-				    : refuse(reading, "a file has no name");
+			r = path[0] ? unpack_file(reading, path, entry)
+				    : refuse_archive(reading, "a file has no name");
 		}
 	}
 	free(path);
@@ -216,7 +217,7 @@ static int put_entry(struct reading *reading, struct archive_entry *entry)
 
 /* ---- archives ---- */
 
-static int read_all(struct reading *reading)
+static int unpack_all(struct unpacking *reading)
 {
 	struct archive_entry *entry;
 	int got, r = 0;
@@ -224,13 +225,13 @@ static int read_all(struct reading *reading)
 	while (r == 0 &&
 	       (got = archive_read_next_header(reading->archive, &entry)) != ARCHIVE_EOF) {
 		r = (got != ARCHIVE_OK && got != ARCHIVE_WARN) || now_must_leave()
-			    ? fail(reading)
-			    : put_entry(reading, entry);
+			    ? fail_reading(reading)
+			    : unpack_entry(reading, entry);
 	}
 	return r;
 }
 
-static int open_dir(struct reading *reading, const char *dir)
+static int open_place(struct unpacking *reading, const char *dir)
 {
 	struct statvfs place;
 
@@ -244,17 +245,17 @@ static int open_dir(struct reading *reading, const char *dir)
 
 int pack_read(const char *path, const char *dir, struct err *err)
 {
-	struct reading reading = {
+	struct unpacking reading = {
 		.path = path, .archive = archive_read_new(), .dir = -1, .err = err
 	};
-	int fd = foreign_open(path, 0, err), r = fd < 0 ? fd : open_dir(&reading, dir);
+	int fd = foreign_open(path, 0, err), r = fd < 0 ? fd : open_place(&reading, dir);
 
 	if (r == 0 && (archive_read_support_filter_zstd(reading.archive) != ARCHIVE_OK ||
 		       archive_read_support_format_tar(reading.archive) != ARCHIVE_OK ||
 		       archive_read_open_fd(reading.archive, fd, 65536) != ARCHIVE_OK)) {
-		r = fail(&reading);
+		r = fail_reading(&reading);
 	}
-	r = r < 0 ? r : read_all(&reading);
+	r = r < 0 ? r : unpack_all(&reading);
 	(void)archive_read_free(reading.archive);
 	if (reading.dir >= 0) {
 		(void)close(reading.dir);

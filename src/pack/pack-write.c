@@ -26,13 +26,13 @@ struct writing {
 	struct err *err;
 };
 
-static int fail(struct writing *writing, const char *path)
+static int fail_writing(struct writing *writing, const char *path)
 {
 	return err_raise(writing->err, -EIO, "%s: %s", path,
 			 archive_error_string(writing->archive) ?: "it cannot be packed");
 }
 
-static int put_header(struct writing *writing, const char *name, const struct stat *status)
+static int pack_header(struct writing *writing, const char *name, const struct stat *status)
 {
 	struct archive_entry *entry = writing->entry;
 	bool is_dir = S_ISDIR(status->st_mode);
@@ -43,11 +43,12 @@ static int put_header(struct writing *writing, const char *name, const struct st
 	archive_entry_set_perm(entry, is_dir ? 0755 : 0644);
 	archive_entry_set_size(entry, is_dir ? 0 : status->st_size);
 	archive_entry_set_mtime(entry, WRITTEN_AT, 0);
-	return archive_write_header(writing->archive, entry) == ARCHIVE_OK ? 0
-									   : fail(writing, name);
+	return archive_write_header(writing->archive, entry) == ARCHIVE_OK
+		       ? 0
+		       : fail_writing(writing, name);
 }
 
-static int put_bytes(struct writing *writing, int fd, const char *path)
+static int pack_bytes(struct writing *writing, int fd, const char *path)
 {
 	char block[65536];
 	ssize_t got = 0;
@@ -57,13 +58,13 @@ static int put_bytes(struct writing *writing, int fd, const char *path)
 		if (now_is_leaving()) {
 			r = err_raise(writing->err, -EINTR, "interrupted");
 		} else if (archive_write_data(writing->archive, block, (size_t)got) != got) {
-			r = fail(writing, path);
+			r = fail_writing(writing, path);
 		}
 	}
 	return got < 0 ? err_raise(writing->err, -errno, "%s: %s", path, strerror(errno)) : r;
 }
 
-static int put_file(struct writing *writing, const char *path, const char *name)
+static int pack_file(struct writing *writing, const char *path, const char *name)
 {
 	int fd = foreign_open(path, 0, writing->err), r;
 	struct stat status;
@@ -74,8 +75,8 @@ static int put_file(struct writing *writing, const char *path, const char *name)
 	if (fstat(fd, &status) < 0) {
 		r = err_raise(writing->err, -errno, "%s: %s", path, strerror(errno));
 	} else {
-		r = put_header(writing, name, &status);
-		r = r < 0 ? r : put_bytes(writing, fd, path);
+		r = pack_header(writing, name, &status);
+		r = r < 0 ? r : pack_bytes(writing, fd, path);
 	}
 	(void)close(fd);
 	return r;
@@ -124,14 +125,14 @@ static int put_dir(struct writing *writing, const char *dir, const char *name, u
 	    (count = scandir(dir, &entries, is_entry, by_name)) < 0) {
 		return err_raise(writing->err, -EIO, "%s: %s", dir, strerror(errno));
 	}
-	r = put_header(writing, name, &status);
+	r = pack_header(writing, name, &status);
 	for (int i = 0; i < count; i++) {
 		char *path = mem_printf("%s/%s", dir, entries[i]->d_name);
 		char *own = mem_printf("%s/%s", name, entries[i]->d_name);
 
 		if (r == 0 && lstat(path, &status) == 0) {
 			r = S_ISDIR(status.st_mode) ? put_dir(writing, path, own, depth + 1)
-						    : put_file(writing, path, own);
+						    : pack_file(writing, path, own);
 		}
 		free(path);
 		free(own);
@@ -153,11 +154,11 @@ int pack_write(const char *dir, const char *name, FILE *out, struct err *err)
 	    /* Others take nothing behind the compressed bytes. */
 	    archive_write_set_bytes_in_last_block(writing.archive, 1) != ARCHIVE_OK ||
 	    archive_write_open_FILE(writing.archive, out) != ARCHIVE_OK) {
-		r = fail(&writing, name);
+		r = fail_writing(&writing, name);
 	}
 	r = r < 0 ? r : put_dir(&writing, dir, name, 0);
 	if (archive_write_close(writing.archive) != ARCHIVE_OK && r == 0) {
-		r = fail(&writing, name);
+		r = fail_writing(&writing, name);
 	}
 	archive_entry_free(writing.entry);
 	(void)archive_write_free(writing.archive);

@@ -36,7 +36,7 @@ static void forget_packs(void)
 	vec_fini_each(&all_unpacked, unpacked_fini);
 }
 
-static int unpack(struct unpacked *unpacked)
+static int unpack_archive(struct unpacked *unpacked)
 {
 	const char *scratch = recorded_scratch(&unpacked->err);
 	int r;
@@ -68,7 +68,7 @@ static const struct unpacked *unpacked_of(const char *path)
 	}
 	new = vec_push(&all_unpacked);
 	*new = (struct unpacked){ .path = mem_strdup(path) };
-	new->r = unpack(new);
+	new->r = unpack_archive(new);
 	assert(new == &all_unpacked.at[all_unpacked.count - 1]); /* it has not moved */
 	return new;
 }

@@ -8,7 +8,7 @@
 
 static struct scratch *scratch;
 
-static void forget(void)
+static void forget_scratch(void)
 {
 	scratch_free(scratch);
 	scratch = NULL;
@@ -21,7 +21,7 @@ const char *recorded_scratch(struct err *err)
 		if (!scratch) {
 			return NULL;
 		}
-		(void)atexit(forget);
+		(void)atexit(forget_scratch);
 	}
 	return scratch_dir(scratch);
 }

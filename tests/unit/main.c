@@ -30,6 +30,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite_base());
 	int failed;
 
+	srunner_add_suite(runner, suite_anonymous());
 	srunner_add_suite(runner, suite_ctf());
 	srunner_add_suite(runner, suite_decode());
 	srunner_add_suite(runner, suite_lex());

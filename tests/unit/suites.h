@@ -13,6 +13,7 @@ size_t rounds(size_t whole);
 
 Suite *suite_base(void);
 Suite *suite_hash(void);
+Suite *suite_anonymous(void);
 Suite *suite_ctf(void);
 Suite *suite_decode(void);
 Suite *suite_lex(void);

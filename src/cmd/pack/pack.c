@@ -111,14 +111,14 @@ static int make_anonymous(struct packing *packing)
 
 /* ---- the capture ---- */
 
-static char *named(const struct packing *packing, const char *name)
+static char *name_or_pseudonym(const struct packing *packing, const char *name)
 {
 	return packing->anonymous ? anonymous_copy(packing->anonymous, name ? name : "")
 				  : mem_strdup(name ? name : "");
 }
 
 /* The trace's path in its session; NULL: it is not known. */
-static char *own_path(const struct packing *packing, const struct recorded_path *path)
+static char *path_in_session(const struct packing *packing, const struct recorded_path *path)
 {
 	const char *arg = packing->options->args[0], *rest = path->name;
 	char *place = recorded_session_place(path->name), *copy;
@@ -138,8 +138,8 @@ static char *own_path(const struct packing *packing, const struct recorded_path 
 	return copy;
 }
 
-static void identify(struct packing *packing, const struct recorded_path *path,
-		     const struct metadata *types)
+static void note_identity(struct packing *packing, const struct recorded_path *path,
+			  const struct metadata *types)
 {
 	struct trace_identity identity = { 0 };
 	const struct env_entry *domain = metadata_env(types, "domain");
@@ -147,13 +147,13 @@ static void identify(struct packing *packing, const struct recorded_path *path,
 	run_identify(&identity, types, path);
 	packing->order->has_kernel |= domain && domain->text && strcmp(domain->text, "kernel") == 0;
 	if (!packing->order->host) {
-		packing->order->host = named(packing, identity.host ?: "host");
-		packing->order->session = named(packing, identity.session ?: "trace");
+		packing->order->host = name_or_pseudonym(packing, identity.host ?: "host");
+		packing->order->session = name_or_pseudonym(packing, identity.session ?: "trace");
 	}
 	output_trace_fini(&identity);
 }
 
-static int take_trace(struct packing *packing, const struct recorded_path *path)
+static int pack_trace(struct packing *packing, const struct recorded_path *path)
 {
 	struct capture_trace *trace = vec_push(&packing->order->traces);
 	struct taken *taken = vec_push(&packing->taken);
@@ -168,8 +168,8 @@ static int take_trace(struct packing *packing, const struct recorded_path *path)
 	if (r < 0) {
 		return err_note(&packing->err, r, "%s", path->name);
 	}
-	trace->path = own_path(packing, path);
-	identify(packing, path, metadata_stream_types(taken->trace.metadata));
+	trace->path = path_in_session(packing, path);
+	note_identity(packing, path, metadata_stream_types(taken->trace.metadata));
 	packing->order->begin = packing->order->begin < begin ? packing->order->begin : begin;
 	packing->order->end = packing->order->end > end ? packing->order->end : end;
 	if (taken->left_out > 0) {
@@ -222,7 +222,7 @@ static char *inner_text(struct json_object *capture, const char *key)
 }
 
 /* What a capture says of itself; without names nothing: its triggers and patterns name threads. */
-static void take_capture(struct packing *packing)
+static void keep_description(struct packing *packing)
 {
 	struct err err;
 	struct json_object *capture =
@@ -250,11 +250,11 @@ static int make_order(struct packing *packing)
 	order->number = 1;
 	order->begin = UINT64_MAX;
 	order->names = mem_strdup("");
-	take_capture(packing);
+	keep_description(packing);
 	/* Those that are opened later do not move them: the capture has their rewriters. */
 	vec_reserve(&packing->taken, packing->paths.at.count);
 	for (size_t i = 0; r == 0 && i < packing->paths.at.count; i++) {
-		r = take_trace(packing, &packing->paths.at.at[i]);
+		r = pack_trace(packing, &packing->paths.at.at[i]);
 	}
 	return r < 0 ? r : end_range(packing);
 }
@@ -278,7 +278,7 @@ static bool has_index(const struct packing *packing)
 }
 
 /* It is asked as a user would, beside the capture, so that no path of this run is in it. */
-static void add_report(const struct packing *packing, const char *dir, char *form, char *name)
+static void add_figures(const struct packing *packing, const char *dir, char *form, char *name)
 {
 	const char *at = strrchr(packing->order->path, '/') + 1;
 	char *made = mem_printf("%s/%s", packing->order->path, name);
@@ -295,22 +295,22 @@ static void add_report(const struct packing *packing, const char *dir, char *for
 	free(made);
 }
 
-static void add_made(const struct packing *packing, const char *dir)
+static void add_what_is_made(const struct packing *packing, const char *dir)
 {
 	char program[] = "sillage", index[] = "index", quiet[] = "-q", beside[] = "--beside",
 	     text[] = "-ftext", json[] = "-fjson", text_name[] = "report.txt",
 	     json_name[] = "report.json";
 	char *argv[] = { program, index, quiet, beside, packing->order->path, NULL };
 
-	add_report(packing, dir, text, text_name);
-	add_report(packing, dir, json, json_name);
+	add_figures(packing, dir, text, text_name);
+	add_figures(packing, dir, json, json_name);
 	pack_date(packing->order->path);
 	if (has_index(packing) && !run_stop) {
 		(void)capture_run(NULL, argv, PACK_REPORT_SECONDS_MAX, packing->order->path);
 	}
 }
 
-static int write_file(struct packing *packing)
+static int write_pack(struct packing *packing)
 {
 	const char *path = packing->options->output, *name;
 	int fd, r;
@@ -342,8 +342,8 @@ static int make_pack(struct packing *packing)
 	r = r < 0 || !run_stop ? r : err_raise(&packing->err, -EINTR, "interrupted");
 	r = r < 0 ? r : capture_write(packing->order, scratch_dir(scratch), &packing->err);
 	if (r == 0) {
-		add_made(packing, scratch_dir(scratch));
-		r = write_file(packing);
+		add_what_is_made(packing, scratch_dir(scratch));
+		r = write_pack(packing);
 	}
 	scratch_free(scratch);
 	return r;

@@ -12,7 +12,7 @@
 #include "run/run.h"
 
 /* What is taken of a trace. */
-struct taking {
+struct taking_range {
 	struct taken *taken;
 	struct anonymous *anonymous;
 	struct history_stretch *stretch;
@@ -21,8 +21,8 @@ struct taking {
 };
 
 /* Times of the file's packet, ns; without them it begins with the one before it. */
-static void times_of(const struct recorded_file *file, uint64_t before, uint64_t *ret_begin,
-		     uint64_t *ret_end)
+static void packet_times(const struct recorded_file *file, uint64_t before, uint64_t *ret_begin,
+			 uint64_t *ret_end)
 {
 	const struct packet_info *info = &file->info;
 	struct clock clock;
@@ -35,14 +35,14 @@ static void times_of(const struct recorded_file *file, uint64_t before, uint64_t
 
 /* Adds the file's packet; *before: when the last one of its stream begins.  A stream's packets stay
  * in the order of the file. */
-static void take_packet(struct taking *taking, const struct recorded_file *file, const char *name,
-			struct retained_segment *segment, uint64_t *before)
+static void take_if_within(struct taking_range *taking, const struct recorded_file *file,
+			   const char *name, struct retained_segment *segment, uint64_t *before)
 {
 	struct taken *taken = taking->taken;
 	uint64_t begin, end, len = (file->info.content_bits + 7) / 8;
 	struct history_packet *packet;
 
-	times_of(file, *before, &begin, &end);
+	packet_times(file, *before, &begin, &end);
 	if (end < taking->begin || begin > taking->end) {
 		return;
 	}
@@ -64,7 +64,7 @@ static void take_packet(struct taking *taking, const struct recorded_file *file,
 
 /* Whether the packet before is cut off, and has one behind it: its bytes would be taken for more of
  * it. */
-static void drop_cut(struct taking *taking, bool *was_cut)
+static void drop_cut(struct taking_range *taking, bool *was_cut)
 {
 	struct history_packet *packet;
 
@@ -77,7 +77,7 @@ static void drop_cut(struct taking *taking, bool *was_cut)
 	*was_cut = false;
 }
 
-static int take_file(struct taking *taking, struct recorded_file *file, size_t number)
+static int take_file(struct taking_range *taking, struct recorded_file *file, size_t number)
 {
 	struct recorded *trace = &taking->taken->trace;
 	struct retained_segment *segment = NULL;
@@ -104,7 +104,7 @@ static int take_file(struct taking *taking, struct recorded_file *file, size_t n
 			}
 		}
 		drop_cut(taking, &was_cut);
-		take_packet(taking, file, name, segment, &before);
+		take_if_within(taking, file, name, segment, &before);
 		was_cut = file->is_cut && taking->stretch->packets.count > count;
 		free(recorded_take_fault(file));
 	}
@@ -114,7 +114,7 @@ static int take_file(struct taking *taking, struct recorded_file *file, size_t n
 	return r < 0 ? err_note(taking->err, r, "%s", file->name) : 0;
 }
 
-static int take_metadata(struct taking *taking)
+static int take_metadata(struct taking_range *taking)
 {
 	struct metadata_stream *metadata = taking->taken->trace.metadata;
 	uint32_t major = metadata_stream_types(metadata)->major;
@@ -150,12 +150,12 @@ int taken_open(const struct recorded_path *path, uint64_t begin, uint64_t end,
 	       struct anonymous *anonymous, struct taken *taken, struct capture_trace *ret,
 	       struct err *err)
 {
-	struct taking taking = { .taken = taken,
-				 .anonymous = anonymous,
-				 .stretch = &ret->stretch,
-				 .begin = begin,
-				 .end = end,
-				 .err = err };
+	struct taking_range taking = { .taken = taken,
+				       .anonymous = anonymous,
+				       .stretch = &ret->stretch,
+				       .begin = begin,
+				       .end = end,
+				       .err = err };
 	int r;
 
 	memset(taken, 0, sizeof(*taken));
