@@ -122,7 +122,7 @@ ROOMS = {
     'src/baseline': ('rollup/', 'base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
     'src/run': ('base/', 'base/process/', 'containers/host-names.h', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
-                'figure/', 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
+                'figure/', 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/control.h', 'live/loop.h') + CONTRACT,
     'src/stored': ('rollup/', 'base/', 'baseline/baseline.h', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
                    'fleet/', 'text/', 'base/text/') + CONTRACT,
     'src/browse': ('rollup/', 'base/', 'base/process/', 'options/', 'run/', 'stored/', 'engine/', 'engine/tables/', 'output/',

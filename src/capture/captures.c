@@ -183,7 +183,7 @@ static void take_packets(struct captures *captures, struct capture_order *order,
 
 		assert(from->history);
 		order->has_kernel |= from->is_kernel;
-		trace->path = mem_strdup_if(from->path);
+		*trace = (struct capture_trace){ .path = mem_strdup_if(from->path) };
 		history_take(from->history, order->begin, order->end, &trace->stretch);
 	}
 	queue_order(captures, order);

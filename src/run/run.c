@@ -21,6 +21,7 @@
 #include "recorded/recorded.h"
 #include "run/check-selection.h"
 #include "run/host-containers.h"
+#include "run/running.h"
 #include "run/say.h"
 #include "trigger/actions.h"
 
@@ -247,12 +248,37 @@ static int fetch(const struct options *options, const char *arg, struct recorded
 	return r;
 }
 
+/* The captures that a running process makes now. */
+static int capture_now(const struct options *options, const char *path,
+		       struct recorded_paths *paths, struct err *err)
+{
+	running_paths made = { 0 };
+	int r = running_capture(path, &made, err);
+
+	VEC_EACH_OF(&made, capture) {
+		if (options->verbosity >= 0) {
+			say("%s: captured into %s", path, capture);
+		}
+		r = r < 0 ? r : recorded_find(capture, paths, err);
+	}
+	vec_free_each(&made, free);
+	vec_fini(&made);
+	return r;
+}
+
+static int get_paths(const struct options *options, const char *arg, struct recorded_paths *paths,
+		     struct err *err)
+{
+	return running_is(arg) ? capture_now(options, arg, paths, err)
+			       : fetch(options, arg, paths, err);
+}
+
 int run_find(const struct options *options, const char *arg, struct recorded_paths *paths,
 	     struct err *err)
 {
 	struct fetched *new;
 
-	if (!url_is_one(arg)) {
+	if (!url_is_one(arg) && !running_is(arg)) {
 		return options->from ? err_raise(err, -EINVAL,
 						 "%s: --from needs a URL; there is --begin", arg)
 				     : recorded_find(arg, paths, err);
@@ -269,7 +295,7 @@ int run_find(const struct options *options, const char *arg, struct recorded_pat
 	}
 	new = vec_push(&all_fetched);
 	*new = (struct fetched){ .arg = arg };
-	new->r = fetch(options, arg, &new->paths, &new->err);
+	new->r = get_paths(options, arg, &new->paths, &new->err);
 	assert(new == &all_fetched.at[all_fetched.count - 1]); /* it has not moved */
 	recorded_paths_copy(paths, &new->paths);
 	*err = new->err;

@@ -563,7 +563,22 @@ def test_control(t):
         babeltrace(path)
     done = ask(t, at, '-f', 'json')
     assert [json.loads(line)['type'] for line in done.stdout.decode().splitlines()] == ['capture'] * 2, done
+    # The socket is a source: of what the run has kept, while it has the session's viewer.
+    before, pack = len(left_in(into)), os.path.join(t.scratch, 'now.tar.zst')
+    for words in (('analyze', '-a', 'count', '-f', 'json', at), ('report', at), ('pack', '-o', pack, at)):
+        done = peer.run([t.sillage, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0 and done.stderr.decode().count('captured into') == 2, (words, done.stderr.decode())
+        if words[0] == 'analyze':
+            totals_ = [line for line in map(json.loads, done.stdout.decode().splitlines()) if line['type'] == 'total']
+            assert [line['trace']['host'] for line in totals_] == ['testhost'] * 2, totals_
+            assert all(line['count']['events'] > 4000 for line in totals_), totals_
+    assert len(left_in(into)) == before + 6, left_in(into)
     live.finish(signal.SIGTERM)
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(at)
+    done = peer.run([t.sillage, 'report', at], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and 'has ended' in done.stderr.decode(), done.stderr.decode()
+    os.unlink(at)
     done = ask(t, at)
     assert not os.path.exists(at) and done.returncode == 1, (os.path.exists(at), done)
 
