@@ -248,28 +248,10 @@ static int fetch(const struct options *options, const char *arg, struct recorded
 	return r;
 }
 
-/* The captures that a running process makes now. */
-static int capture_now(const struct options *options, const char *path,
-		       struct recorded_paths *paths, struct err *err)
-{
-	running_paths made = { 0 };
-	int r = running_capture(path, &made, err);
-
-	VEC_EACH_OF(&made, capture) {
-		if (options->verbosity >= 0) {
-			say("%s: captured into %s", path, capture);
-		}
-		r = r < 0 ? r : recorded_find(capture, paths, err);
-	}
-	vec_free_each(&made, free);
-	vec_fini(&made);
-	return r;
-}
-
 static int get_paths(const struct options *options, const char *arg, struct recorded_paths *paths,
 		     struct err *err)
 {
-	return running_is(arg) ? capture_now(options, arg, paths, err)
+	return running_is(arg) ? running_find(arg, options->verbosity >= 0, paths, err)
 			       : fetch(options, arg, paths, err);
 }
 

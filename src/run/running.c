@@ -15,9 +15,14 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/now.h"
 #include "live/control.h"
+#include "recorded/recorded.h"
 #include "run/captured.h"
+#include "run/say.h"
+
+typedef VEC(char *) running_paths;
 
 bool running_is(const char *path)
 {
@@ -91,7 +96,7 @@ static int take_line(int fd, const char *path, const char *line, running_paths *
 	return r;
 }
 
-int running_capture(const char *path, running_paths *ret, struct err *err)
+static int capture_now(const char *path, running_paths *ret, struct err *err)
 {
 	answer_text answer = { 0 };
 	size_t first = ret->count;
@@ -122,5 +127,21 @@ int running_capture(const char *path, running_paths *ret, struct err *err)
 	vec_fini(&answer);
 	(void)close(fd);
 	assert(r < 0 || ret->count > first);
+	return r;
+}
+
+int running_find(const char *path, bool says, struct recorded_paths *paths, struct err *err)
+{
+	running_paths made = { 0 };
+	int r = capture_now(path, &made, err);
+
+	VEC_EACH_OF(&made, capture) {
+		if (says) {
+			say("%s: captured into %s", path, capture);
+		}
+		r = r < 0 ? r : recorded_find(capture, paths, err);
+	}
+	vec_free_each(&made, free);
+	vec_fini(&made);
 	return r;
 }

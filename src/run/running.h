@@ -10,12 +10,12 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 
-typedef VEC(char *) running_paths;
+struct recorded_paths;
 
 /* Whether it is a socket. */
 bool running_is(const char *path);
-/* Asks for captures now, waits until they are written, and adds their directories.  -errno; -EINTR:
- * a signal came.  Those that are made stay, as all captures of that run do. */
-int running_capture(const char *path, running_paths *ret, struct err *err);
+/* Asks for captures now, waits until they are written, and adds their traces; @says: where they
+ * are.  -errno; -EINTR: a signal came.  Those that are made stay, as all captures of that run do.
+ */
+int running_find(const char *path, bool says, struct recorded_paths *paths, struct err *err);
