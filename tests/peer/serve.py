@@ -180,6 +180,8 @@ def test_rows(t):
 
     most = sorted(rows, key=lambda row: -row['waited_ns'])[5]['waited_ns']
     for text, holds in (('waited_ns>%d' % most, lambda row: row['waited_ns'] > most), ('waited_ns<=%d' % most, lambda row: row['waited_ns'] <= most),
+                        ('waited_ns>=%d' % most, lambda row: row['waited_ns'] >= most), ('waited_ns<%d' % most, lambda row: row['waited_ns'] < most),
+                        ('waited_ns=%d' % most, lambda row: row['waited_ns'] == most), ('waited_ns!=%d' % most, lambda row: row['waited_ns'] != most),
                         ('comm~mq*', lambda row: fnmatch.fnmatch(row['comm'], 'mq*')), ('comm!=mq-client', lambda row: row['comm'] != 'mq-client'),
                         ('wake.p99_ns>=0', lambda row: 'p99_ns' in row['wake']), ('comm=mq-client,waited_ns>0', lambda row: row['comm'] == 'mq-client'),
                         ('nothing=0', lambda row: False), ('tid=18543', lambda row: row['tid'] == 18543)):
@@ -384,13 +386,14 @@ def test_long(t):
     for number in range(TRACES):
         os.makedirs(os.path.join(many, str(number)))
         os.symlink(os.path.join(trace(t, 'rt-mqueue'), 'kernel'), os.path.join(many, str(number), 'kernel'))
-    server = Server(t, '--port', '0', '--jobs', '2', many, trace(t, 'rt-mqueue'))
+    server = Server(t, '--port', '0', '--jobs', '2', '--max-time', '10m', many, trace(t, 'rt-mqueue'))
     link = server.begin(LONG)
     peer.wait_until(server.children)
     server.reply(PLACE + 'tables?source=1')  # beside it
     assert server.get('/')[0] == 200 and server.children()
+    os.kill(int(server.children()[0]), signal.SIGSTOP)  # it does not end by itself
     link.close()
-    peer.wait_until(lambda: not server.children(), 'it goes on')
+    peer.wait_until(lambda: not server.children(), 'it is not left')
     links = [server.begin(LONG + '&offset=%d' % i) for i in range(40)]  # more than run, and than may wait
     peer.wait_until(lambda: len(server.children()) == 2)
     first = links[-1].recv(4096)
