@@ -430,7 +430,7 @@ def test_slow(t):
     path = PLACE + 'compare?a=0&b=0&limit=1000'
     size = len(server.get(path)[2])
     with contextlib.ExitStack() as stack:
-        for _ in range(12):
+        for _ in range(5):
             link = stack.enter_context(socket.socket())
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             link.connect(('127.0.0.1', server.port))
