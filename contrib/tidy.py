@@ -97,7 +97,7 @@ ROOMS = {
     # It prints nothing and runs nothing: it is given what commands print.
     'src/api': ('base/', 'base/text/', 'base/process/line.h', 'version.h'),
     # Whatever is of a trace is computed in another process.
-    'src/serve': ('api/', 'base/', 'base/text/', 'base/process/', 'server/', 'version.h'),
+    'src/serve': ('api/', 'base/', 'base/page/', 'base/process/', 'server/', 'version.h'),
     'live/web': ('base/', 'base/process/', 'server/', 'output/', 'engine/tables/') + CONTRACT,
     'live': ('rollup/', 'base/', 'base/process/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
              'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/', 'server/',

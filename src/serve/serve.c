@@ -12,12 +12,17 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/text/utf8.h"
+#include "base/page/page.h"
 #include "server/server.h"
 #include "version.h"
 
-/* Nothing runs, and nothing is loaded: neither a page nor a reply has anything but text. */
-#define POLICY "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+#define POLICY_END "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/* Nothing runs, and nothing is loaded: a reply has nothing but text. */
+#define POLICY "default-src 'none'; " POLICY_END
+/* Only what this server has, and nothing written into the page runs. */
+#define PAGE_POLICY                                                                                \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"img-src data:; " POLICY_END
 
 struct serve_reply {
 	struct serve *serve;
@@ -35,13 +40,13 @@ struct serve {
 
 /* ---- replies ---- */
 
-static void send_whole(struct evhttp_request *request, int status, const char *type,
-		       const char *text)
+static void send_text(struct evhttp_request *request, int status, const char *type,
+		      const char *policy, const char *text)
 {
 	struct evbuffer *body = evbuffer_new();
 
 	(void)evbuffer_add(body, text, strlen(text));
-	server_add_headers(request, type, POLICY);
+	server_add_headers(request, type, policy);
 	evhttp_send_reply(request, status, NULL, body);
 	evbuffer_free(body);
 }
@@ -54,7 +59,7 @@ static void send_error(struct evhttp_request *request, int status, const char *w
 		(void)evhttp_add_header(evhttp_request_get_output_headers(request), "Retry-After",
 					"1");
 	}
-	send_whole(request, status, "application/json", text);
+	send_text(request, status, "application/json", POLICY, text);
 	free(text);
 }
 
@@ -130,40 +135,7 @@ static void compute(struct serve *serve, struct evhttp_request *request, const c
 
 /* ---- the page ---- */
 
-/* As text of HTML. */
-static void put_html(FILE *out, const char *text)
-{
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t len = *at < 0x80 ? 1 : utf8_length(at);
-
-		if (len == 0) {
-			(void)fputs(UTF8_REPLACEMENT, out);
-			at++;
-		} else if (len == 1 && strchr("<>&\"'", *at)) {
-			(void)fprintf(out, "&#%d;", *at++);
-		} else {
-			(void)fwrite(at, 1, len, out);
-			at += len;
-		}
-	}
-}
-
-/* Those that need a source alone. */
-static void put_links(FILE *out, const struct serve_source *source, size_t number)
-{
-	static const enum api_what whats[] = { API_TABLES, API_EXPLAIN, API_EVENTS, API_HOSTS,
-					       API_MARKS };
-
-	for (size_t i = 0; i < ARRAY_COUNT(whats); i++) {
-		const char *name = api_what_name(whats[i]);
-
-		if (api_can(source->kind, whats[i])) {
-			(void)fprintf(out, " <a href=\"%s%s?source=%zu\">%s</a>", API_PLACE, name,
-				      number, name);
-		}
-	}
-}
-
+/* What does not change while it runs. */
 static void send_page(const struct serve *serve, struct evhttp_request *request)
 {
 	char *text = NULL;
@@ -173,26 +145,35 @@ static void send_page(const struct serve *serve, struct evhttp_request *request)
 	if (!out) {
 		mem_lacks("a text in memory");
 	}
-	(void)fputs("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
-		    "<meta name=\"viewport\" content=\"width=device-width\">"
-		    "<title>sillage</title>\n<h1>sillage " SILLAGE_VERSION
-		    "</h1>\n<ol start=\"0\">\n",
-		    out);
-	for (size_t i = 0; i < serve->config.source_count; i++) {
-		const struct serve_source *source = &serve->config.sources[i];
-
-		(void)fprintf(out, "<li>%s ", api_kind_name(source->kind));
-		put_html(out, source->name);
-		(void)fputs(":", out);
-		put_links(out, source, i);
-		(void)fputs("\n", out);
-	}
-	(void)fputs("</ol>\n<p><a href=\"" API_PLACE "sources\">sources</a> <a href=\"" API_PLACE
-		    "schema\">schema</a>\n</html>\n",
-		    out);
+	page_begin(serve_page, out);
+	(void)fputs("{\"version\":\"" SILLAGE_VERSION "\",\"analyses\":", out);
+	page_put(serve->config.analyses, strlen(serve->config.analyses), out);
+	(void)fputs("}", out);
+	page_end(serve_page, out);
 	(void)fclose(out);
-	send_whole(request, HTTP_OK, "text/html; charset=utf-8", text);
+	send_text(request, HTTP_OK, "text/html; charset=utf-8", PAGE_POLICY, text);
 	free(text);
+}
+
+static bool send_file(struct evhttp_request *request, const char *path)
+{
+	static const struct {
+		const char *path, *type;
+		const unsigned char *text;
+	} files[] = {
+		{ "/app.js", "text/javascript; charset=utf-8", serve_script },
+		{ "/app.css", "text/css; charset=utf-8", serve_style },
+		{ API_PLACE "schema", "application/schema+json", serve_schema },
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+		if (strcmp(path, files[i].path) == 0) {
+			send_text(request, HTTP_OK, files[i].type, PAGE_POLICY,
+				  (const char *)files[i].text);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* ---- the server ---- */
@@ -206,8 +187,8 @@ static void on_request(struct evhttp_request *request, void *arg)
 
 	if (path && strcmp(path, "/") == 0) {
 		send_page(serve, request);
-	} else if (path && strcmp(path, API_PLACE "schema") == 0) {
-		send_whole(request, HTTP_OK, "application/schema+json", (const char *)serve_schema);
+	} else if (path && send_file(request, path)) {
+		return;
 	} else if (path && strncmp(path, API_PLACE, strlen(API_PLACE)) == 0) {
 		char *text = mem_printf("%s%s%s", path, query ? "?" : "", query ? query : "");
 

@@ -1,7 +1,7 @@
 /*
  * serve: the server of `sillage serve`: requests of HTTP to workers, and their replies back.
  *
- *     /               a page: the sources, with links
+ *     /               the page (page/app.html), with its script and style
  *     /api/v1/...     replies (doc/api.md); /api/v1/schema: what they are
  *
  * A request that cannot be one is refused here (api/request.h); others are computed by a process
@@ -31,6 +31,7 @@ struct serve_config {
 	bool is_insecure;             /* others than this host may connect without */
 	const struct serve_source *sources;
 	size_t source_count;
+	const char *analyses; /* for the page, JSON: [[name, what it is], ...] */
 	struct workers_config workers;
 };
 
@@ -43,3 +44,4 @@ unsigned int serve_port(const struct serve *serve);
 /* ---- made by embed.py; zero-terminated ---- */
 
 extern const unsigned char serve_schema[];
+extern const unsigned char serve_page[], serve_script[], serve_style[];

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/process/service.h"
 #include "cmd/cmd.h"
 #include "cmd/serve/source.h"
+#include "engine/contract/analysis.h"
 #include "live/loop-signals.h"
 #include "run/say.h"
 #include "server/access.h"
@@ -28,6 +30,7 @@ struct serving {
 	VEC(struct served_source) sources;
 	VEC(struct serve_source) shown;
 	VEC(const char *) paths;
+	char *analyses;
 	struct serve *serve;
 	struct err err;
 };
@@ -86,6 +89,31 @@ static void fill_workers(const struct serving *run, struct workers_config *ret)
 	};
 }
 
+/* [[name, what it is], ...], which the page offers. */
+static char *analyses_text(void)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct json json;
+
+	if (!out) {
+		mem_lacks("a text in memory");
+	}
+	json_init(&json, out);
+	json_open(&json, NULL, '[');
+	for (size_t i = 0; analyses[i]; i++) {
+		json_open(&json, NULL, '[');
+		json_text(&json, NULL, analyses[i]->name);
+		json_text(&json, NULL, analyses[i]->summary);
+		json_close(&json, ']');
+	}
+	json_close(&json, ']');
+	json_flush(&json);
+	(void)fclose(out);
+	return text;
+}
+
 static int open_serve(struct serving *run)
 {
 	const struct options *options = run->options;
@@ -94,6 +122,7 @@ static int open_serve(struct serving *run)
 		.is_insecure = options->is_insecure,
 		.source_count = run->sources.count,
 		.sources = run->shown.at,
+		.analyses = run->analyses,
 	};
 	char *address = options->listen ? mem_strdup(options->listen)
 					: mem_printf(":%u", (unsigned int)options->port);
@@ -146,6 +175,7 @@ static int run(const struct options *options)
 		mem_lacks("an event loop");
 	}
 	repeat_say_to(options->verbosity >= 0 ? say : NULL);
+	run.analyses = analyses_text();
 	if (find_sources(&run) == 0 && open_serve(&run) == 0) {
 		serve_all(&run);
 		status = EXIT_DONE;
@@ -158,6 +188,7 @@ static int run(const struct options *options)
 	vec_fini_each(&run.sources, source_fini);
 	vec_fini(&run.shown);
 	vec_fini(&run.paths);
+	free(run.analyses);
 	return status;
 }
 
