@@ -10,9 +10,10 @@ function table(title, says, rows, columns, go) {
 	into.className = 'wide';
 	return tableIn(into, rows, columns, go);
 }
-function tableIn(into, rows, columns, go) {
+/* First: how many rows are shown before more are asked for. */
+function tableIn(into, rows, columns, go, first = ROWS_SHOWN) {
 	const made = element('table', '', into), top = element('tr', '', made);
-	let shown = ROWS_SHOWN, more = null, sorted = null, wanted = () => true;
+	let shown = first, more = null, sorted = null, wanted = () => true;
 	function fill() {
 		const found = rows.filter(wanted);
 		while (made.rows.length > 1) made.deleteRow(1);
@@ -53,7 +54,7 @@ function tableIn(into, rows, columns, go) {
 	/* Shows those rows only; returns how many there are. */
 	return (which) => {
 		wanted = which;
-		shown = ROWS_SHOWN;
+		shown = first;
 		fill();
 		return Number(made.dataset.rows);
 	};

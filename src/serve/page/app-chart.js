@@ -33,14 +33,12 @@ function drawTimes(pen, stage, width, height) {
 	const room = width - LEFT, most = Math.max(2, Math.floor(room / 110));
 	const size = stage.length > most * 1e9 ? daySteps.find((one) => stage.length / one <= most) || stepOf(stage.length, most) : Math.max(1, stepOf(stage.length, most));
 	const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size) + 1e-9))), step = BigInt(Math.round(size));
-	pen.fillStyle = ink('--soft');
-	pen.strokeStyle = ink('--line');
 	for (let tick = (stage.base / step + 1n) * step; Number(tick - stage.base) <= stage.length; tick += step) {
 		const x = LEFT + Number(tick - stage.base) / stage.length * room;
 		const text = size >= 86400e9 ? dayText(tick) : clockText(tick, digits);
-		pen.globalAlpha = 0.6;
-		pen.fillRect(x, 0, 0.5, height - BOTTOM);
-		pen.globalAlpha = 1;
+		pen.fillStyle = ink('--line');
+		pen.fillRect(x, 0, 1, height - BOTTOM);
+		pen.fillStyle = ink('--soft');
 		const wide = pen.measureText(text).width;
 		if (x + wide / 2 < width) pen.fillText(text, Math.max(LEFT, x - wide / 2), height - BOTTOM / 2);
 	}
@@ -143,7 +141,7 @@ class Chart extends Canvas {
 	paint(pen, width) {
 		const bottom = this.height - BOTTOM, y = (value) => bottom - value / this.most * (bottom - 8);
 		drawTimes(pen, this.stage, width, this.height);
-		for (let tick = 0, size = stepOf(this.most, 3); tick <= this.most * 1.001; tick += size) {
+		for (let tick = 0, size = stepOf(this.most, 4); tick <= this.most * 1.001; tick += size) {
 			const text = this.text(tick);
 			pen.fillStyle = ink('--line');
 			pen.fillRect(LEFT, y(tick), width - LEFT, 1);
@@ -206,7 +204,8 @@ class Marks extends Canvas {
 		});
 		for (const mark of this.marks.filter((one) => one.kind !== 'phase')) {
 			pen.fillStyle = ink(markInks[mark.kind] || '--fore');
-			pen.fillRect(this.x(mark.from) - 1, 0, Math.max(3, this.x(mark.until) - this.x(mark.from)), mark.kind === 'loss' ? this.height : this.height / 2);
+			const is_loss = mark.kind === 'loss', from = this.x(Math.max(mark.from, 0));
+			pen.fillRect(from - 1, is_loss ? this.height - 7 : 0, Math.max(3, this.x(Math.min(mark.until, this.stage.length)) - from), is_loss ? 7 : this.height / 2);
 		}
 	}
 }

@@ -122,7 +122,7 @@ function brief(value) {
 	const parts = Array.isArray(value) ? value.map(brief) : Object.entries(value).map(([key, one]) => key + '=' + brief(one));
 	return Array.isArray(value) ? '[' + parts.join(', ') + ']' : parts.join(' ');
 }
-function titleOf(path) { return path.replace(/_ns$/, '').replace(/[._]/g, ' '); }
+function titleOf(path) { return path.replace(/^values\./, '').replace(/_ns$/, '').replace(/[._]/g, ' '); }
 /* Members within others by their path, as filters and orders name them. */
 function flat(row, into = {}, above = '') {
 	for (const [key, value] of Object.entries(row)) {

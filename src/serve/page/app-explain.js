@@ -2,7 +2,7 @@
 
 const spentStates = ['new', 'user', 'syscall', 'irq', 'softirq', 'wait', 'preempted', 'blocked', 'unknown'];
 const jobModels = ['run-to-sleep', 'wake-to-sleep', 'periodic', 'timerfd', 'mq', 'signal', 'run', 'sleep'];
-const STRIPS = 8, LANE = 18;
+const STRIPS = 8, LANE = 18, ROWS_FIRST = 12;
 
 /* A line each: who, the parts of its time, and all of it. */
 function bars(into, rows, whole) {
@@ -36,7 +36,7 @@ function part(into, title, says) {
 }
 function partTable(into, title, says, rows, columns, to) {
 	if (!rows || !rows.length) return;
-	tableIn(part(into, title, says), rows, columns, to && ((row) => [to(row)]));
+	tableIn(part(into, title, says), rows, columns, to && ((row) => [to(row)]), ROWS_FIRST);
 }
 /* The critical path: a lane for each thread, a piece for each of its segments. */
 class Path extends Canvas {
@@ -156,7 +156,9 @@ function reportPart(into, at, report, thread) {
 	if (report.jobs) jobsPart(into, at, report.jobs);
 	const mine = thread && (report.threads || []).find((one) => String(one.thread.tid) === String(thread) || one.thread.comm === thread);
 	if (mine) {
-		bars(part(into, 'Where its time went'), [mine]);
+		const place = part(into, 'Where its time went');
+		bars(place, [mine]);
+		key(coloured(spentStates.filter((state) => mine[state + '_ns'] > 0)), place);
 	}
 	pathPart(into, at, report.path);
 	rivalsPart(into, at, report);

@@ -38,7 +38,7 @@ function kept(side) {
 }
 function keep(side, range) { sessionStorage.setItem('sillage-' + side, JSON.stringify(range)); }
 function compareAddress(a, b) {
-	return address('compare', { a: a.source, a_begin: a.begin, a_end: a.end, b: b.source, b_begin: b.begin, b_end: b.end });
+	return address('compare', { source: a.source, a: a.source, a_begin: a.begin, a_end: a.end, b: b.source, b_begin: b.begin, b_end: b.end });
 }
 function choose(side, range, at) {
 	keep(side, range);
@@ -57,6 +57,7 @@ function rangeTools(into, at, begin, end) {
 	sideButtons(into, at, range);
 }
 function sideButtons(into, at, { source, begin, end }) {
+	element('span', 'compare:', into);
 	for (const side of ['a', 'b']) button('as ' + side.toUpperCase(), into, () => choose(side, { source, begin, end }, at), 'compare this range with another one');
 }
 
@@ -185,7 +186,8 @@ function pages(into, at, page) {
 	if (page.next !== null) link('next page', changed(at, { offset: page.next }), tools);
 }
 /* A page of rows: searched, sorted and cut by the server, with columns by need.  Options: go(row): where a
- * row leads; hidden: paths never shown; first: those shown first; is_sorted: whether it can be sorted. */
+ * row leads; hidden: paths never shown; first: those shown first; derived: those that the server does
+ * not know; is_sorted: whether rows can be sorted; none: what to do where there is none. */
 function list(into, at, reply, options = {}) {
 	const rows = reply.rows.map((row) => Object.assign(flat(row), { [WHOLE]: row }));
 	const found = pathsOf(rows).filter((path) => !(options.hidden || []).includes(path));
@@ -206,13 +208,15 @@ function list(into, at, reply, options = {}) {
 	place.className = 'wide';
 	tableIn(place, rows, chosen.map((path) => [titleOf(path), (row) => valueText(path, row[path]), isText(rows, path)]),
 		options.go && ((row) => { const to = options.go(row[WHOLE]); return to && [to]; }));
-	if (is_sorted) sortButtons(place.querySelector('table'), at, chosen);
+	if (is_sorted) sortButtons(place.querySelector('table'), at, chosen, options.derived || []);
+	for (const cell of place.querySelectorAll('td.text')) cell.title = cell.textContent; /* it may be cut */
 	pages(into, at, { ...reply.page, rows: rows.length });
 }
 const WHOLE = Symbol('the row as the server sent it');
-function sortButtons(made, at, chosen) {
+function sortButtons(made, at, chosen, derived) {
 	[...made.rows[0].cells].forEach((cell, i) => {
 		const path = chosen[i], sorted = at.params.sort === path, back = sorted && at.params.order !== 'asc';
+		if (derived.includes(path)) return;
 		const title = cell.textContent;
 		cell.textContent = '';
 		if (sorted) cell.setAttribute('aria-sort', back ? 'descending' : 'ascending');

@@ -3,8 +3,9 @@
 const LOOKED_AT = 20; /* sources whose losses are read without asking */
 
 function changeText(change) {
-	const value = (one) => / busy$/.test(change.series) ? percent(one, 0) : numberText(one);
-	return change.series + ' ' + value(change.before) + ' → ' + value(change.after);
+	const { series, before, after } = change;
+	if (/ (busy|idle|unknown)$/.test(series)) return series + ' ' + percent(before, 0) + ' → ' + percent(after, 0);
+	return series + (!(before > 0) ? ' begins' : !(after > 0) ? ' ends' : after > before ? ' × ' + numberText(Number((after / before).toPrecision(2))) : ' ÷ ' + numberText(Number((before / after).toPrecision(2))));
 }
 function unusualText(reply) {
 	const phases = reply.rows.filter((row) => row.kind === 'phase'), others = reply.rows.filter((row) => row.kind !== 'phase');
@@ -20,10 +21,24 @@ function unusualText(reply) {
 }
 function sourceAddress(row) { return can(row, 'hosts') ? address('hosts', { source: row.source }) : address('time', { source: row.source }); }
 function hostsOf(row) { return [...new Set(row.traces.map((trace) => trace.host).filter((host) => host))]; }
+/* Of a store: hosts that are far from the others. */
+async function lookAtHosts(row, [unusual, lost], signal) {
+	const reply = await ask('hosts', { source: row.source, limit: 1000 }, signal), far = reply.rows.filter((host) => host.far && host.far.length);
+	unusual.textContent = !reply.rows.some((host) => host.judged) ? 'too little is known' : far.length === 0 ? 'no host is far from the others'
+		: far.length + ' of ' + plural(reply.host_count, 'host') + ': ' + far.slice(0, 3).map((host) => host.host + ' (' + host.far.join(', ') + ')').join(', ');
+	const counts = reply.rows.flatMap((host) => [host.values['count.discarded'], host.values['count.lost_packets']]).filter((one) => typeof one === 'number');
+	const all = counts.reduce((sum, one) => sum + one, 0);
+	lost.textContent = counts.length ? (all ? count(all) + ' events and packets' : 'none') : 'not measured';
+	lost.classList.toggle('lost', all > 0);
+}
 /* A cell is filled when its reply has come; one after the other, since each reads a trace. */
 async function look(row, cells, signal) {
 	const [unusual, lost] = cells;
 	try {
+		if (can(row, 'hosts')) {
+			await lookAtHosts(row, cells, signal);
+			return;
+		}
 		const reply = await ask('marks', { source: row.source, limit: 1000 }, signal), losses = reply.quality.map((one) => one.losses);
 		const all = {};
 		for (const one of losses) for (const [name, number] of Object.entries(one || {})) all[name] = (all[name] || 0) + Number(number);
@@ -81,15 +96,16 @@ views.hosts = {
 	title: 'Hosts',
 	async draw(into, at) {
 		const { source, begin, end, sort, order, filter, offset, columns } = at.params;
-		const reply = await ask('hosts', { source, begin, end, sort: sort === 'unusual' ? '' : sort, order, filter, offset }, at.stop.signal);
+		const reply = await ask('hosts', { source, begin, end, sort, order, filter, offset }, at.stop.signal);
 		element('p', plural(reply.host_count, 'host') + (reply.absent.length ? '; without a window: ' + reply.absent.map((one) => one.host || brief(one)).slice(0, 10).join(', ') : '') +
 			'. Choose one for its time line.', into);
 		quality(into, reply);
-		reply.rows = reply.rows.map((row) => ({ host: row.host, unusual: farText(row), ...Object.fromEntries(Object.entries(row.values || {}).map(([name, value]) => ['values.' + name, value])),
+		const units = new Map(reply.figures.map((one) => [one.figure, one.unit]));
+		reply.rows = reply.rows.map((row) => ({ host: row.host, unusual: farText(row), ...Object.fromEntries(Object.entries(row.values || {}).map(([name, value]) => ['values.' + name, value === null ? null : unitText(units.get(name), value)])),
 			complete: row.complete, known: row.known, begin: row.begin, covered_ns: row.covered_ns }));
 		const some = Object.keys(reply.rows[0] || {}).filter((path) => !/^values/.test(path) || reply.rows.some((row) => row[path] !== null));
 		list(into, { ...at, params: { ...at.params, columns: columns || some.join(',') } }, reply,
-			{ first: ['host', 'unusual'], is_sorted: true, go: (row) => address('time', { source, begin, end, host: row.host }) });
+			{ first: ['host', 'unusual'], derived: ['unusual'], go: (row) => address('time', { source, begin, end, host: row.host }) });
 	},
 	command: (at) => command('history', [['per', 'host'], ['since', at.params.begin], ['until', at.params.end]], sourceWord(at.source)),
 };

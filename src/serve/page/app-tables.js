@@ -7,11 +7,13 @@ function tableNames(reply) {
 }
 /* The figures beside the lists, of each trace. */
 function figuresOf(into, at, reply, name) {
-	const more = element('details', '', into);
+	const more = element('details', '');
 	element('summary', 'figures of the range as a whole', more);
 	more.open = !at.params.offset && !at.params.filter && !at.params.sort;
 	for (const row of reply.rows.slice(0, 8)) {
-		const figures = Object.entries(flat(row)).filter(([path, value]) => path.startsWith(name + '.') && !Array.isArray(value) && value !== null && typeof value !== 'string');
+		const figures = Object.entries(flat(row)).filter(([path, value]) => path.startsWith(name + '.') && !Array.isArray(value) && value !== null && typeof value !== 'string' && !/(stdev|p95|p999|min|sum)_ns$/.test(path));
+		if (!figures.length) continue;
+		if (!more.isConnected) into.append(more);
 		if (reply.rows.length > 1) element('p', traceName((reply.quality[row.trace ?? 0] || {}).trace), more);
 		const box = element('div', '', more);
 		box.className = 'figures';
@@ -67,7 +69,14 @@ views.state = {
 		}
 		const whole = await ask('state', { source, at: when }, signal), names = tableNames(whole), found = names.has(table) ? table : 'state.threads';
 		const row = (whole.rows[0] || {}).state || {};
-		element('p', threadStates.map((state) => count(row[state + '_threads'] || 0) + ' ' + state).join(', '), place).className = 'answer';
+		const says = element('p', '', place);
+		says.className = 'answer';
+		for (const state of threadStates) {
+			const number = row[state + '_threads'] || 0, text = count(number) + ' ' + state;
+			if (number) link(text, changed(at, { at: when, table: 'state.threads', filter: state + '_threads>0', offset: '' }), says);
+			else says.append(text);
+			if (state !== 'unknown') says.append(', ');
+		}
 		if (names.size) select(tools, 'table', [...names].map(([one, rows]) => [one, one.split('.')[1] + ' (' + count(rows) + ')']), found, (one) => go(changed(at, { table: one, sort: '', filter: '', offset: '', columns: '' })));
 		quality(place, whole);
 		const reply = await ask('state', { source, at: when, table: found, filter, sort, order, offset }, signal);
@@ -75,7 +84,7 @@ views.state = {
 			reply.rows = reply.rows.map((one) => ({ comm: one.comm, tid: one.tid, state: threadStates.find((state) => one[state + '_threads'] > 0) || '-',
 				since_ns: Math.max(...threadStates.map((state) => Number(one[state + '_ns'] || 0))), call_ns: one.call_ns, pid: one.pid, ...one }));
 		}
-		list(place, at, reply, { first: ['comm', 'tid', 'state', 'since_ns', 'call_ns'], go: rowAddress({ ...at, params: { ...same(at), begin: at.params.begin, end: at.params.end } }),
+		list(place, at, reply, { first: ['comm', 'tid', 'state', 'since_ns', 'call_ns'], derived: ['state', 'since_ns'], go: rowAddress({ ...at, params: { ...same(at), begin: at.params.begin, end: at.params.end } }),
 			hidden: ['trace', ...(found === 'state.threads' ? threadStates.flatMap((state) => [state + '_threads', state + '_ns']) : [])] });
 	},
 	command: (at) => command('report', [['at', at.params.at || (at.range[1] === null ? '-0s' : String(at.range[1] - 1n))]], sourceWord(at.source)),
@@ -93,12 +102,13 @@ views.events = {
 		quality(place, reply);
 		if (!reply.is_all) element('p', filter ? 'Only the first events of the range were looked at: narrow it to see the others.' : 'There are more events than are shown.', place);
 		const several = new Set(reply.rows.map((row) => row.trace)).size > 1;
-		reply.rows = reply.rows.map((row) => ({ begin: row.begin, cpu: row.cpu, event: row.event === null ? 'events are missing here' : row.event,
+		reply.rows = reply.rows.map((row) => ({ begin: row.begin, UTC: clockText(big(row.begin), 9), cpu: row.cpu, event: row.event === null ? 'events are missing here' : row.event,
 			fields: brief(row.fields || {}), context: row.context ? brief(row.context) : null, trace: several ? row.trace : null }));
-		const shown = ['begin', 'cpu', 'event', 'fields', ...(reply.rows.some((row) => row.context) ? ['context'] : []), ...(several ? ['trace'] : [])];
+		const shown = ['UTC', 'cpu', 'event', 'fields', ...(reply.rows.some((row) => row.context) ? ['context'] : []), ...(several ? ['trace'] : [])];
 		list(place, { ...at, params: { ...at.params, columns: at.params.columns || shown.join(',') } }, reply, { is_sorted: false, hidden: several ? [] : ['trace'],
 			go: (row) => can(at.source, 'state') ? address('state', { source, at: row.begin, begin, end }) : null, none: 'Choose a longer range, or other names of events.' });
-		if (reply.rows.length) element('p', 'A row leads to the state of all threads at that instant. Times are UTC.', place);
+		place.classList.add('events');
+		if (reply.rows.length) element('p', 'A row leads to the state of all threads at that instant.', place);
 	},
 	command: (at) => command('events', [['begin', at.params.begin], ['end', at.params.end], ['event', at.params.event], ['cpu', at.params.cpu]], sourceWord(at.source)),
 };
@@ -111,7 +121,8 @@ function changeOf(row) {
 }
 function unitText(unit, value) {
 	if (value === null || value === undefined) return '-';
-	return unit === 'ns' ? duration(Math.round(value)) : unit === 'bytes' ? bytes(value) : unit === 'share' ? percent(value) : numberText(value);
+	const [of, per] = (unit || '').split('/'), text = of === 'ns' ? duration(Math.round(value)) : of === 'bytes' ? bytes(value) : of === 'share' ? percent(value) : numberText(value);
+	return text + (per ? '/' + per : '');
 }
 views.compare = {
 	title: 'Compare',
@@ -139,7 +150,7 @@ views.compare = {
 		reply.rows = reply.rows.map((row) => {
 			const two = changeOf(row);
 			return { figure: row.figure + (row.kind === 'spread' ? ', ' + titleOf(two.of) : ''), A: unitText(row.unit, two.a), B: unitText(row.unit, two.b),
-				change: two.change === null || two.change === undefined ? '-' : (two.change > 0 ? '+' : '') + percent(two.change), kind: row.kind, unit: row.unit };
+				change: two.change === null || two.change === undefined ? '-' : (two.change > 0 ? '+' : '') + percent(two.change) };
 		});
 		list(into, at, reply, { first: ['figure', 'A', 'B', 'change'], is_sorted: false, none: 'No figure changed between the two.' });
 		return null;

@@ -1,6 +1,9 @@
 /* ---- a source's time line ---- */
 
-const usualFigures = 'cpu.busy,sched.wake.p99_ns';
+/* Traces of programs alone have neither CPUs nor wake-ups. */
+function usualFigures(source) {
+	return source.kind === 'store' || source.traces.some((trace) => trace.domain !== 'ust') ? 'cpu.busy,sched.wake.p99_ns' : 'count.events';
+}
 const WINDOWS = 240, PAGES = 6, TRACES_SHOWN = 8;
 
 /* What a figure of a window is shown as: [title, the value of a row, text]. */
@@ -116,7 +119,12 @@ views.time = {
 	async draw(into, at) {
 		const { source, host } = at.params, [begin, end] = at.range;
 		if (begin === null || end === null) return sayNothing(into, 'It is not known when this source begins and ends.', 'Give begin and end in the address, or choose another source.');
-		const figures = [...new Set((at.params.figures || usualFigures).split(',').filter((one) => one && one !== 'none'))];
+		if (!host && hostsOf(at.source).length > TRACES_SHOWN) {
+			sayNothing(into, 'This source has ' + count(hostsOf(at.source).length) + ' hosts: a time line shows one of them.', 'Choose it in the list of hosts.');
+			if (can(at.source, 'hosts')) link('hosts', address('hosts', same(at)), into);
+			return null;
+		}
+		const figures = [...new Set((at.params.figures || usualFigures(at.source)).split(',').filter((one) => one && one !== 'none'))];
 		const interval = at.params.interval || intervalOf(Number(end - begin), WINDOWS);
 		const paths = [...new Set(figures.flatMap((path) => path === 'cpu.busy' ? ['cpu.busy_ns', 'cpu.idle_ns', 'cpu.unknown_ns'] : [path]))];
 		const analyses = at.source.kind === 'store' ? '' : [...new Set(figures.map((path) => path.split('.')[0]))].join(',') || 'cpu';
@@ -147,7 +155,7 @@ views.time = {
 	},
 	command(at) {
 		const { begin, end, host } = at.params, interval = at.params.interval || intervalOf(Number((at.range[1] || 1n) - (at.range[0] || 0n)), WINDOWS);
-		const figures = (at.params.figures || usualFigures).split(',').filter((one) => one !== 'none');
+		const figures = (at.params.figures || usualFigures(at.source)).split(',').filter((one) => one !== 'none');
 		return at.source.kind === 'store' ? command('history', [['i', interval], ['host', host], ['since', begin], ['until', end]], sourceWord(at.source))
 			: command('analyze', [['i', interval], ['a', [...new Set(figures.map((path) => path.split('.')[0]))].join(',')], ['begin', begin], ['end', end]], sourceWord(at.source));
 	},
