@@ -30,7 +30,7 @@ function stepOf(length, most) {
 }
 const daySteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((s) => s * 1e9);
 function drawTimes(pen, stage, width, height) {
-	const room = width - LEFT, most = Math.max(2, Math.floor(room / 110));
+	const room = width - LEFT, most = Math.max(2, Math.floor(room / 95));
 	const size = stage.length > most * 1e9 ? daySteps.find((one) => stage.length / one <= most) || stepOf(stage.length, most) : Math.max(1, stepOf(stage.length, most));
 	const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size) + 1e-9))), step = BigInt(Math.round(size));
 	for (let tick = (stage.base / step + 1n) * step; Number(tick - stage.base) <= stage.length; tick += step) {
