@@ -316,8 +316,9 @@ def test_document(t):
     assert status == 200 and headers['Content-Type'] == 'application/schema+json' and json.loads(body) == SCHEMA
     status, headers, body = server.get('/')
     assert status == 200 and headers['Content-Security-Policy'].startswith("default-src 'none'") and headers['X-Content-Type-Options'] == 'nosniff'
-    for link in re.findall(r'href="([^"]*)"', body.decode()):
-        assert server.get(link)[0] == 200, link
+    for link in re.findall(r'(?:href|src)="([\w/][^"]*)"', body.decode()):
+        status, headers, _ = server.get('/' + link)
+        assert status == 200 and 'unsafe' not in headers['Content-Security-Policy'], link
     server.finish()
 
 
@@ -328,7 +329,7 @@ def test_wrong(t):
     evil = os.path.join(t.scratch, '<img id=evil>')
     os.symlink(trace(t, 'rt-mqueue'), evil)
     server = Server(t, '--port', '0', evil)
-    assert b'<img' not in server.get('/')[2] and b'&#60;img id=evil&#62;' in server.get('/')[2]
+    assert b'<img' not in server.get('/')[2]
     big = 'x' * 600
     for path, status in (('tables', 400), ('tables?source=1', 400), ('tables?source=-1', 400), ('tables?source=0&source=0', 400), ('nothing', 404),
                          ('tables?source=0&at=1', 400), ('tables?source=0&comm=' + big, 400), ('tables?source=0&comm=%00', 400), ('tables?source=0&comm=%0a', 400),

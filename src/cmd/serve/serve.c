@@ -195,7 +195,7 @@ static int run(const struct options *options)
 const struct command cmd_serve = {
 	.name = "serve",
 	.args = "TRACE|CAPTURE|STORE...",
-	.summary = "answer programs and browsers about them (doc/api.md)",
+	.summary = "show them in a browser, and answer programs (doc/api.md)",
 	.examples = "  sillage serve ~/lttng-traces/prod-20260101-120000 store.db\n"
 		    "  sillage serve --port 0 TRACE\n"
 		    "  curl 'http://localhost:4242/api/v1/tables?source=0&analyses=cpu'\n",

@@ -183,11 +183,11 @@ views.explain = {
 		models.id = 'models';
 		for (const model of jobModels) element('option', '', models).value = model;
 		form.elements.job.setAttribute('list', 'models');
-		if (at.range[0] !== null && at.range[1] !== null) {
-			if (can(at.source, 'state')) link('state at its begin', address('state', { source, at: String(at.range[0]), begin, end }), tools);
-			if (can(at.source, 'events')) link('events of this range', address('events', { source, begin, end }), tools);
-		}
 		const reply = await ask('explain', { source, begin, end, thread, job, deadline: job ? deadline : '', within, top: job ? 1000 : 50 }, at.stop.signal);
+		/* A source begins with a packet, before its first event, and at that there is no state yet. */
+		const first = reply.rows.map((row) => big(row.begin)).filter((one) => one !== null).sort((a, b) => (a < b ? -1 : 1))[0];
+		if (first !== undefined && can(at.source, 'state')) link('state at its begin', address('state', { source, at: String(first + 1n), begin, end }), tools);
+		if (can(at.source, 'events')) link('events of this range', address('events', { source, begin, end }), tools);
 		for (const row of reply.rows) {
 			if (reply.rows.length > 1) element('h2', traceName((reply.quality[row.trace] || {}).trace) || '', place);
 			reportPart(place, at, row, thread);
