@@ -57,6 +57,12 @@ static void spend(struct shard *shard, struct thread *thread, struct waits_threa
 	if (waits->counted > 0 && column < COLUMNS) {
 		shard_thread_row(shard, thread, THREADS)[column] += ns;
 		shard_trace_row(shard, TOTALS)[column] += ns;
+		shard_span(shard, thread,
+			   &(struct span){ .from = waits->counted,
+					   .to = ts,
+					   .cpu = waits->now.has_cpu ? waits->now.phase.cpu
+								     : UINT64_MAX,
+					   .column = column });
 	}
 	if (waits->counted > 0 && (column == WAIT || column == PREEMPTED) && waits->now.has_cpu) {
 		struct row_key key = { .id = waits->now.phase.cpu };
@@ -259,4 +265,5 @@ const struct analysis analysis_waits = {
 	.on_seen = on_seen,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
+	.rare = &(const struct analysis_rare){ .on_spans_end = on_window_end },
 };

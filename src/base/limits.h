@@ -395,6 +395,20 @@
  * some 30 ms.  All of them together take no more than this part of the trace, but one is there. */
 #define INDEX_EVERY_BYTES ((uint64_t)16 << 20)
 #define INDEX_STATES_PART 50
+/* Tiles of an index have 2^14 ns at least.  The finest that are kept are those with which it is no
+ * more than such a part of the trace, but they are no longer than 2^22 ns.  Levels are made from
+ * the one on whose tiles may have so many bytes each: one row has 5 to 10.  They go on as long as
+ * a trace may be.  A block has so many bytes of rows, and four times what it begins with: one is
+ * unpacked in 0.1 ms. */
+#define INDEX_TILES_FINEST     14
+#define INDEX_TILES_COARSEST   22
+#define INDEX_TILES_LEVELS     40
+#define INDEX_TILE_BYTES       16
+#define INDEX_PART             25
+#define INDEX_BLOCK_ROWS_BYTES ((size_t)16 << 10)
+#define INDEX_BLOCK_BYTES_MAX  ((uint64_t)256 << 20)
+/* Threads and lanes of tiles: what is above that has none. */
+#define INDEX_LANES_MAX ((size_t)1 << 24)
 /* A reader of such files may hold so many times --max-memory: partials are up to that much larger
  * than their packets. */
 #define PARTIAL_FILE_HELD_FACTOR 4

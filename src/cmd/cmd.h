@@ -29,6 +29,9 @@ void cmd_print_help(const struct command *command);
 /* Tells why an index was not used, and with -v that one was (index.c). */
 struct index_used;
 struct recorded_path;
+/* Shows the tiles of the index of a trace (cmd/index-tiles.c). */
+int index_show_tiles(const struct options *options, const struct recorded_path *path,
+		     struct err *err);
 void index_say_used(const struct options *options, const struct recorded_path *path,
 		    const struct index_used *used);
 

@@ -81,6 +81,25 @@ static FILE *open_file(const char *name, bool is_beside, int *ret_fd, struct err
 	return file;
 }
 
+/* A file without a name, where the index will lie: what goes there may be large. */
+static FILE *open_spool(const char *name, struct err *err)
+{
+	int fd = whole_open(name);
+	FILE *file = fd < 0 ? tmpfile() : fdopen(fd, "w+b");
+
+	if (!file) {
+		(void)err_raise(err, -errno, "%s: %s", name, strerror(errno));
+	}
+	return file;
+}
+
+static void close_any(FILE *file)
+{
+	if (file) {
+		(void)fclose(file);
+	}
+}
+
 static void say_made(const struct recorded_path *path, const char *name,
 		     const struct index_made *made, uint64_t ns)
 {
@@ -102,27 +121,30 @@ static void say_made(const struct recorded_path *path, const char *name,
 static int make_index(struct indexing *run, const char *name, const struct analysis *const *wanted)
 {
 	const struct options *options = run->options;
-	const struct index_making making = { .analyses = wanted,
-					     .jobs = (unsigned int)options->jobs,
-					     .chunk_bytes = options->chunk_bytes,
-					     .max_memory = options->max_memory,
-					     .every = options->index_bytes,
-					     .is_bounded = !options->has_index_bytes,
-					     .stop = &run_stop,
-					     .on_warning = on_warning,
-					     .user = run };
+	struct index_making making = { .analyses = wanted,
+				       .jobs = (unsigned int)options->jobs,
+				       .chunk_bytes = options->chunk_bytes,
+				       .max_memory = options->max_memory,
+				       .every = options->index_bytes,
+				       .is_bounded = !options->has_index_bytes,
+				       .stop = &run_stop,
+				       .on_warning = on_warning,
+				       .user = run };
 	uint64_t begin = now_monotonic_ns();
 	struct index_made made;
 	int fd, r;
 	FILE *file;
 
 	make_folders_of(name);
-	file = open_file(name, options->beside, &fd, &run->err);
+	making.spool = open_spool(name, &run->err);
+	file = making.spool ? open_file(name, options->beside, &fd, &run->err) : NULL;
 	if (!file) {
+		close_any(making.spool);
 		return -EIO;
 	}
 	r = index_make(run->path, &making, file, &made, &run->err);
 	r = whole_close(file, fd, name, r, &run->err);
+	close_any(making.spool);
 	if (r == 0 && options->verbosity >= 0) {
 		say_made(run->path, name, &made, now_monotonic_ns() - begin);
 	}
@@ -186,7 +208,10 @@ static int index_all(struct indexing *run, const char *arg)
 	}
 	for (size_t i = 0; i < paths.at.count && !run_stop; i++) {
 		run->path = &paths.at.at[i];
-		if (index_one(run) < 0) {
+		r = run->options->has_tiles
+			    ? index_show_tiles(run->options, run->path, &run->err)
+			    : index_one(run);
+		if (r < 0) {
 			say("%s", run->err.text);
 			status = EXIT_FAILED;
 		}
@@ -214,7 +239,8 @@ const struct command cmd_index = {
 	.args = "TRACE...",
 	.summary = "make large traces quick to read in the middle",
 	.examples = "  sillage index ~/lttng-traces/prod-20260101-120000\n"
-		    "  sillage index -a all --beside TRACE\n",
+		    "  sillage index -a all --beside TRACE\n"
+		    "  sillage index --tiles 4ms --by process --begin 12:00:01 --end 12:00:02 TRACE\n",
 	.options = FOR_INDEX,
 	.args_min = 1,
 	.run = run,

@@ -45,6 +45,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.host_containers = config->host_containers;
 	engine->setup.wants_order = config->wants_order;
 	engine->setup.wants_views = config->wants_views;
+	engine->setup.wants_spans = config->on_spans != NULL;
 	engine->setup.range_begin = config->range_begin;
 	engine->setup.range_end = config->range_end;
 	engine->setup.jobs = config->jobs;

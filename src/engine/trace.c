@@ -73,6 +73,13 @@ static void new_metadata(struct trace *trace)
 	plan_builder_rename(trace->builder, &perf_names);
 }
 
+static void on_merge_spans(void *user, const struct span *spans, size_t count, uint64_t until)
+{
+	const struct trace *trace = user;
+
+	trace->engine->config.on_spans(trace->user, spans, count, until);
+}
+
 static bool step_is_over(void *user)
 {
 	const struct trace *trace = user;
@@ -85,6 +92,7 @@ struct trace *trace_new(struct engine *engine, void *user)
 	struct merger_host host = {
 		.emit = on_merge_report,
 		.submit = submit_merge,
+		.spans = engine->config.on_spans ? on_merge_spans : NULL,
 		.wait = wait_for_job,
 		.must_pause = step_is_over,
 		.tasks_max = 2 * pool_workers(engine->pool),

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/exchange/partial-file-frames.h"
 #include "engine/exchange/partial-file.h"
 #include "index/index-parts.h"
@@ -30,6 +31,22 @@ void index_header_codec(struct codec *codec, struct index_header *header)
 	}
 }
 
+/* The analysis of a name and form, among @all; NULL: there is none. */
+static const struct analysis *analysis_codec(struct codec *codec, const struct analysis *of,
+					     const struct analysis *const *all)
+{
+	uint64_t form = of ? partial_file_form(of) : 0;
+	char *name = of ? mem_strdup(of->name) : NULL;
+
+	codec_text(codec, &name);
+	codec_u64(codec, &form);
+	while (*all && strcmp((*all)->name, name ? name : "") != 0) {
+		all++;
+	}
+	free(name);
+	return codec_check(codec, *all && partial_file_form(*all) == form) ? *all : NULL;
+}
+
 void index_head_codec(struct codec *codec, struct index_head *head,
 		      const struct analysis *const *all)
 {
@@ -40,21 +57,13 @@ void index_head_codec(struct codec *codec, struct index_head *head,
 	}
 	count = codec_count(codec, count, 12);
 	for (size_t i = 0; i < count && codec_check(codec, count < ANALYSES_MAX); i++) {
-		const struct analysis *const *is = all;
-		uint64_t form = head->analyses[i] ? partial_file_form(head->analyses[i]) : 0;
-		char *name = head->analyses[i] ? mem_strdup(head->analyses[i]->name) : NULL;
+		const struct analysis *is = analysis_codec(codec, head->analyses[i], all);
 
-		codec_text(codec, &name);
-		codec_u64(codec, &form);
-		while (*is && strcmp((*is)->name, name ? name : "") != 0) {
-			is++;
-		}
-		free(name);
 		for (size_t k = 0; k < i; k++) {
-			(void)codec_check(codec, head->analyses[k] != *is);
+			(void)codec_check(codec, head->analyses[k] != is);
 		}
-		if (codec_check(codec, *is && partial_file_form(*is) == form)) {
-			head->analyses[i] = *is;
+		if (codec_check(codec, is != NULL)) {
+			head->analyses[i] = is;
 		}
 	}
 	count = codec_count(codec, head->sources.count, 28);
@@ -102,6 +111,50 @@ void index_place_codec(struct codec *codec, struct index_place *place)
 	facts->is_over = flags & PLACE_OVER;
 	facts->is_renumbered = flags & PLACE_RENUMBERED;
 	facts->has_told_remedy = flags & PLACE_TOLD;
+}
+
+static void thread_codec(struct codec *codec, struct tile_thread *thread)
+{
+	uint8_t len = (uint8_t)strnlen(thread->comm, sizeof(thread->comm) - 1);
+
+	codec_each(codec, &thread->id, &thread->pid, &thread->container, &len);
+	if (codec_check(codec, len < sizeof(thread->comm))) {
+		codec_bytes(codec, thread->comm, len);
+	}
+}
+
+void index_tiles_codec(struct codec *codec, struct index_tiles_head *head,
+		       const struct analysis *const *all, tile_threads *threads, tile_lanes *lanes)
+{
+	size_t count;
+
+	head->analysis = analysis_codec(codec, head->analysis, all);
+	codec_each(codec, &head->finest, &head->coarsest, &head->begin, &head->end);
+	(void)codec_check(codec, head->finest <= head->coarsest && head->coarsest < 64 &&
+					 head->begin <= head->end && head->end < INT64_MAX);
+	count = codec_count(codec, threads->count, 17);
+	for (size_t i = 0; i < count && codec_check(codec, count <= INDEX_LANES_MAX); i++) {
+		thread_codec(codec, codec_at(codec, threads, i));
+	}
+	count = codec_count(codec, lanes->count, 12);
+	for (size_t i = 0; i < count && codec_check(codec, count <= INDEX_LANES_MAX); i++) {
+		struct tile_lane *lane = codec_at(codec, lanes, i);
+
+		codec_each(codec, &lane->thread, &lane->cpu);
+		if (!codec_check(codec, lane->thread < threads->count)) {
+			lane->thread = 0;
+		}
+	}
+}
+
+void index_block_codec(struct codec *codec, struct tile_block *block)
+{
+	uint64_t k = block->k;
+
+	codec_each(codec, &block->first, &block->last, &block->at, &block->stored, &block->size,
+		   &k);
+	block->k = (uint8_t)k;
+	(void)codec_check(codec, k < 64);
 }
 
 uint64_t index_hash(const uint8_t *bytes, size_t len)
@@ -240,16 +293,21 @@ static int read_head(struct index_file *in, const struct analysis *const *all, s
 		       : 0;
 }
 
-/* States lie between the header and the sections. */
-static bool mark_is_right(const struct index_file *in, const struct index_mark *mark)
+/* Bytes that lie between the header and the sections. */
+static bool lies_before_sections(const struct index_file *in, uint64_t at, uint64_t stored,
+				 uint64_t size)
 {
 	uint64_t end = in->header.section[0].at;
 
-	return mark->at >= INDEX_HEADER_BYTES_ALL && mark->at <= end &&
-	       mark->stored <= end - mark->at && mark->size > 0 &&
-	       mark->size <= PARTIAL_FILE_FRAME_BYTES_MAX &&
-	       mark->stored <= ZSTD_compressBound((size_t)mark->size) &&
-	       mark->warnings <= INDEX_WARNINGS_MAX && mark->warnings <= mark->given;
+	return at >= INDEX_HEADER_BYTES_ALL && at <= end && stored <= end - at && size > 0 &&
+	       stored <= ZSTD_compressBound((size_t)size);
+}
+
+static bool mark_is_right(const struct index_file *in, const struct index_mark *mark)
+{
+	return lies_before_sections(in, mark->at, mark->stored, mark->size) &&
+	       mark->size <= PARTIAL_FILE_FRAME_BYTES_MAX && mark->warnings <= INDEX_WARNINGS_MAX &&
+	       mark->warnings <= mark->given;
 }
 
 static int read_marks(struct index_file *in, struct err *err)
@@ -293,25 +351,100 @@ int index_file_open(int fd, const struct analysis *const *all, struct index_file
 	return 0;
 }
 
+/* Blocks are in order of levels, and of tiles; tiles lie in the time that the head says. */
+static bool block_is_right(const struct index_file *in, const struct index_tiles_head *head,
+			   const struct tile_block *before, const struct tile_block *block)
+{
+	bool is_next = before && before->k == block->k;
+
+	return lies_before_sections(in, block->at, block->stored, block->size) &&
+	       block->size <= INDEX_BLOCK_BYTES_MAX && block->k >= head->finest &&
+	       block->k <= head->coarsest && (block->k - head->finest) % 2 == 0 &&
+	       (!before || before->k <= block->k) && block->first <= block->last &&
+	       block->last <= head->end >> block->k && block->first >= head->begin >> block->k &&
+	       (!is_next || before->last < block->first);
+}
+
+static int read_blocks(const struct index_file *in, const struct index_tiles_head *head,
+		       tile_blocks *ret)
+{
+	const struct index_section *section = &in->header.section[SECTION_BLOCKS];
+	index_bytes bytes = { 0 };
+	int r = section->bytes / INDEX_BLOCK_BYTES == section->count &&
+				section->bytes % INDEX_BLOCK_BYTES == 0
+			? read_section(in, SECTION_BLOCKS, &bytes)
+			: -EINVAL;
+	struct codec codec = { .at = bytes.at, .left = bytes.count };
+
+	for (uint64_t i = 0; r == 0 && i < section->count; i++) {
+		struct tile_block block = { 0 };
+
+		index_block_codec(&codec, &block);
+		r = !codec.is_wrong &&
+				    block_is_right(in, head, i > 0 ? &ret->at[i - 1] : NULL, &block)
+			    ? 0
+			    : -EINVAL;
+		*vec_push(ret) = block;
+	}
+	vec_fini(&bytes);
+	return r;
+}
+
+int index_file_tiles(const struct index_file *in, struct index_tiles_head *ret,
+		     tile_threads *ret_threads, tile_lanes *ret_lanes, tile_blocks *ret_blocks,
+		     struct err *err)
+{
+	index_bytes bytes = { 0 };
+	struct codec codec;
+	int r;
+
+	if (in->header.section[SECTION_TILES].bytes == 0) {
+		return err_raise(err, -ENOENT, "it has no tiles");
+	}
+	r = read_section(in, SECTION_TILES, &bytes);
+	codec = (struct codec){ .at = bytes.at, .left = bytes.count };
+	if (r == 0) {
+		index_tiles_codec(&codec, ret, in->head.analyses, ret_threads, ret_lanes);
+		r = codec.is_wrong || codec.left > 0 ||
+				    analysis_rare(ret->analysis)->on_spans_end == NULL
+			    ? -EINVAL
+			    : read_blocks(in, ret, ret_blocks);
+	}
+	vec_fini(&bytes);
+	return r < 0 ? not_readable(err, "tiles") : 0;
+}
+
+static int unpack(const struct index_file *in, uint64_t at, uint64_t stored, uint64_t size,
+		  index_bytes *ret)
+{
+	index_bytes packed = { 0 };
+	int r = read_bytes(in, at, (size_t)stored, &packed);
+	size_t got = 0;
+
+	if (r == 0) {
+		vec_reserve(ret, (size_t)size);
+		got = ZSTD_decompress(ret->at, (size_t)size, packed.at, packed.count);
+		r = ZSTD_isError(got) || got != size ? -EINVAL : 0;
+	}
+	vec_fini(&packed);
+	ret->count = r == 0 ? got : 0;
+	return r;
+}
+
+int index_file_block(const struct index_file *in, const struct tile_block *block, index_bytes *ret,
+		     struct err *err)
+{
+	return unpack(in, block->at, block->stored, block->size, ret) < 0
+		       ? not_readable(err, "tiles")
+		       : 0;
+}
+
 int index_file_state(const struct index_file *in, size_t mark, index_bytes *ret, struct err *err)
 {
 	const struct index_mark *of = &in->marks.at[mark];
-	index_bytes stored = { 0 };
-	size_t got;
 
 	assert(mark < in->marks.count);
-	if (read_bytes(in, of->at, (size_t)of->stored, &stored) < 0) {
-		vec_fini(&stored);
-		return not_readable(err, "states");
-	}
-	vec_reserve(ret, (size_t)of->size);
-	got = ZSTD_decompress(ret->at, (size_t)of->size, stored.at, stored.count);
-	vec_fini(&stored);
-	if (ZSTD_isError(got) || got != of->size) {
-		return not_readable(err, "states");
-	}
-	ret->count = got;
-	return 0;
+	return unpack(in, of->at, of->stored, of->size, ret) < 0 ? not_readable(err, "states") : 0;
 }
 
 int index_file_places(const struct index_file *in, size_t mark, index_places *ret, struct err *err)

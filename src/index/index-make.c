@@ -15,6 +15,7 @@
 #include "engine/exchange/checkpoint.h"
 #include "engine/exchange/partial-file-frames.h"
 #include "index/index.h"
+#include "index/tiles-make.h"
 
 #define RANGE_NEVER (UINT64_MAX - 1)
 
@@ -27,6 +28,7 @@ struct make {
 	size_t stored;          /* of the last checkpoint */
 	uint64_t until;
 	struct index_made made;
+	struct tiles_make *tiles; /* NULL: no analysis tells what they are made of */
 };
 
 static void on_report(void *user, const struct report *report)
@@ -49,6 +51,13 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	if (make->making->on_warning) {
 		make->making->on_warning(make->making->user, warning);
 	}
+}
+
+static void on_spans(void *user, const struct span *spans, size_t count, uint64_t until)
+{
+	struct make *make = user;
+
+	tiles_make_take(make->tiles, spans, count, until);
 }
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
@@ -154,6 +163,7 @@ static int analyze_all_before(struct make *make, const struct recorded_path *pat
 	for (size_t i = 0; making->analyses[i]; i++) {
 		config.analyses[i] = making->analyses[i];
 	}
+	config.on_spans = make->tiles ? on_spans : NULL;
 	run.engine = engine_new(&config);
 	r = recorded_analyze(path, &run, err);
 	engine_free(run.engine);
@@ -166,23 +176,55 @@ static int analyze_all_before(struct make *make, const struct recorded_path *pat
 	return r;
 }
 
+/* Bytes that an index may take. */
+static uint64_t room_of(const struct make *make)
+{
+	return make->making->is_bounded ? make->made.bytes / INDEX_PART : UINT64_MAX;
+}
+
+/* With as much as the states have left of that. */
+static int put_tiles(struct make *make, struct err *err)
+{
+	uint64_t most = room_of(make), used = index_writer_bytes(make->out);
+
+	return make->tiles ? tiles_make_end(make->tiles, most > used ? most - used : 0, make->out,
+					    err)
+			   : 0;
+}
+
+/* ns, by its packets' headers; 0: they do not tell. */
+static uint64_t length_of(const struct recorded_path *path)
+{
+	uint64_t begin = 0, end = 0;
+	struct err err; /* reading the trace reports it again */
+
+	return recorded_span(path, &begin, &end, &err) == 0 && begin < end ? end - begin : 0;
+}
+
 int index_make(const struct recorded_path *path, const struct index_making *making, FILE *file,
 	       struct index_made *ret, struct err *err)
 {
 	struct make make = { .making = making, .out = index_writer_new(file) };
+	const struct analysis *tiles = tiles_analysis(making->analyses);
 	struct index_head head = { 0 };
 	int r = index_sources(path, &head.sources, err); /* before any of it is read */
 
 	for (size_t i = 0; making->analyses[i]; i++) {
 		head.analyses[i] = making->analyses[i];
 	}
-	r = r < 0 ? r : analyze_all_before(&make, path, err);
-	r = r < 0 ? r : index_writer_end(make.out, &head, &make.warnings, err);
-	make.made.index_bytes = index_writer_bytes(make.out);
 	VEC_EACH(&head.sources, source) {
 		make.made.bytes += source->bytes;
 	}
+	if (tiles) {
+		make.tiles = tiles_make_new(tiles, making->spool, room_of(&make),
+					    length_of(path));
+	}
+	r = r < 0 ? r : analyze_all_before(&make, path, err);
+	r = r < 0 ? r : put_tiles(&make, err);
+	r = r < 0 ? r : index_writer_end(make.out, &head, &make.warnings, err);
+	make.made.index_bytes = index_writer_bytes(make.out);
 	*ret = make.made;
+	tiles_make_free(make.tiles);
 	index_writer_free(make.out);
 	index_sources_fini(&head.sources);
 	index_warnings_fini(&make.warnings);

@@ -17,7 +17,7 @@ struct index_writer {
 	uint64_t at; /* bytes that were written */
 	ZSTD_CCtx *context;
 	index_marks marks;
-	struct codec_out places;
+	struct codec_out places, tiles, blocks;
 	size_t files; /* places of each mark */
 	index_bytes packed;
 };
@@ -52,6 +52,8 @@ void index_writer_free(struct index_writer *out)
 		(void)ZSTD_freeCCtx(out->context);
 		vec_fini(&out->marks);
 		vec_fini(&out->places.bytes);
+		vec_fini(&out->tiles.bytes);
+		vec_fini(&out->blocks.bytes);
 		vec_fini(&out->packed);
 		free(out);
 	}
@@ -60,6 +62,29 @@ void index_writer_free(struct index_writer *out)
 uint64_t index_writer_bytes(const struct index_writer *out)
 {
 	return out->at;
+}
+
+uint64_t index_writer_put(struct index_writer *out, const void *bytes, size_t len)
+{
+	uint64_t at = out->at;
+
+	put_all(out, bytes, len);
+	return at;
+}
+
+void index_writer_tiles(struct index_writer *out, struct index_tiles_head *head,
+			tile_threads *threads, tile_lanes *lanes, tile_blocks *blocks)
+{
+	const struct analysis *const all[] = { head->analysis, NULL };
+	struct codec codec = { .out = &out->tiles };
+
+	assert(out->tiles.bytes.count == 0);
+	index_tiles_codec(&codec, head, all, threads, lanes);
+	codec.out = &out->blocks;
+	VEC_EACH(blocks, block) {
+		index_block_codec(&codec, block);
+	}
+	assert(out->blocks.bytes.count == blocks->count * INDEX_BLOCK_BYTES);
 }
 
 static void put_places(struct index_writer *out, struct index_mark *mark, index_places *places)
@@ -150,6 +175,9 @@ int index_writer_end(struct index_writer *out, const struct index_head *head,
 	header.section[SECTION_MARKS] = put_section(out, &bytes, out->marks.count);
 	header.section[SECTION_PLACES] =
 		put_section(out, &out->places, out->files * out->marks.count);
+	header.section[SECTION_TILES] = put_section(out, &out->tiles, out->tiles.bytes.count > 0);
+	header.section[SECTION_BLOCKS] =
+		put_section(out, &out->blocks, out->blocks.bytes.count / INDEX_BLOCK_BYTES);
 	put_index_header(out, &header);
 	vec_fini(&bytes.bytes);
 	if (out->failure == 0 && fflush(out->file) != 0) {

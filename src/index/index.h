@@ -62,6 +62,7 @@ struct index_making {
 	uint64_t chunk_bytes, max_memory;
 	uint64_t every;  /* bytes of the trace between two checkpoints, at least */
 	bool is_bounded; /* they take no more than 1 / INDEX_STATES_PART of the trace */
+	FILE *spool; /* empty, for reading and writing, the caller's: tiles go there meanwhile */
 	const atomic_bool *stop;
 	void (*on_warning)(void *user,
 			   const struct engine_warning *warning); /* NULL: none is told */

@@ -54,6 +54,8 @@ static const char *const report_formats[] = { "text", "json", "csv", "html", "pe
 static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
 static const char *const export_forms[] = { "perfetto", "folded", NULL };
 static const char *const hierarchies[] = { "cpu", "process", "service", NULL };
+static const char *const tiles_kinds[] = { "thread",    "process", "container",
+					   "cpu",       "all",     NULL };
 static const char *const tracers[] = { "auto", "lttng", "ftrace", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 static const char *const metrics_profiles[] = { "small", "full", NULL };
@@ -114,6 +116,11 @@ const struct option options_table[] = {
 	{ 0, "beside", NULL,
 	  "keep the index in the directory of the trace, for all who read it (in your cache)",
 	  FOR_INDEX, FLAG(beside) },
+	{ 0, "tiles", "DURATION",
+	  "show what is in the index of tiles of such a length: JSON lines, times by state",
+	  FOR_INDEX, DURATION(tile_ns), GIVEN(has_tiles) },
+	{ 0, "by", "KIND", "of each thread, process, container, cpu, or of all (thread)", FOR_INDEX,
+	  WORD(tiles_by, "by", tiles_kinds), NEEDS("tiles") },
 	{ 0, "duration", "DURATION", "stop after this time, 0: never", FOR_FOLLOW | FOR_RECORD,
 	  DURATION(duration_ns), GROUP("When, and from where") },
 	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
@@ -143,6 +150,9 @@ const struct option options_table[] = {
 	  FLAG(anonymous) },
 	{ 0, "key", "FILE", "the key of the new names, made if it is not there (thrown away)",
 	  FOR_PACK, TEXT(key), NEEDS("anonymous") },
+	{ 0, "begin", "TIME", "only tiles from then on, as of analyze", FOR_INDEX, TEXT(begin),
+	  NEEDS("tiles") },
+	{ 0, "end", "TIME", "only tiles until then", FOR_INDEX, TEXT(end), NEEDS("tiles") },
 	{ 0, "store", "URL", "windows also stay there: FILE.db, or clickhouse://...", FOR_BOTH,
 	  TEXT(store), ONCE, GROUP("Stores and states") },
 	{ 0, "store-also", "DURATION|none",

@@ -65,6 +65,9 @@ struct options {
 	uint64_t jobs;
 	uint64_t index_bytes; /* --every of index */
 	bool has_index_bytes, beside;
+	uint64_t tile_ns; /* --tiles of index */
+	bool has_tiles;
+	const char *tiles_by; /* NULL: thread */
 	uint64_t chunk_bytes, max_memory;
 	bool has_max_memory;
 	uint64_t duration_ns, windows; /* 0: no limit */

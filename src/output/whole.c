@@ -28,7 +28,7 @@ int whole_open(const char *path)
 		return -1;
 	}
 	copy = mem_strdup(path);
-	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 	free(copy);
 	if (fd >= 0 && is_there) {
 		(void)fchmod(fd, old.st_mode & 07777);

@@ -73,6 +73,9 @@ struct analysis_rare {
 	void (*on_run)(struct shard *shard, struct thread *thread, const struct run_part *part);
 	/* The life of the thread ends at @ts.  Its records up to that time may still come. */
 	void (*on_end)(struct shard *shard, struct thread *thread, uint64_t ts);
+	/* What the thread does goes on at @end, where spans are handed over (shard_span()): that up
+	 * to there is told. */
+	void (*on_spans_end)(struct shard *shard, struct thread *thread, uint64_t end);
 	/* No system call that the thread entered before is still open: RECORD_NO_OPEN_CALLS. */
 	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
 	/* When the trace began, this CPU (its id) ran the thread @tid, 0: the idle one.  @unknown

@@ -13,6 +13,7 @@
 struct cpu;
 struct keyed_row;
 struct period_set;
+struct thread_view;
 
 /* ---- rows: the columns of one of the analysis' tables, in the open window ---- */
 
@@ -71,6 +72,21 @@ uint64_t *shard_pair_row(struct shard *shard, unsigned int table, uint32_t of, u
 void shard_pair_fold(struct shard *shard, unsigned int table);
 /* What is added from here on is of a thread whose ordered event had @left_out, and of this CPU. */
 void shard_leave_out(struct shard *shard, uint8_t left_out, uint64_t cpu);
+
+/* ---- spans: what threads did when, for who adds that up by finer times than windows ---- */
+
+/* What is charged to @column of the first table of threads, and where; an analysis that tells spans
+ * (analysis_rare.on_spans_end) tells all that it charges there.  Those of one thread come in order
+ * of time, and do not overlap. */
+struct span {
+	uint64_t from, to; /* ns */
+	uint64_t cpu;      /* its id, UINT64_MAX: none */
+	uint64_t id;       /* of the thread's rows (report_row.id) */
+	const struct thread_view *view;
+	uint32_t column;
+};
+/* Does nothing where nobody wants them. */
+void shard_span(struct shard *shard, struct thread *thread, const struct span *span);
 
 /* ---- the longest ---- */
 

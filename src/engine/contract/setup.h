@@ -35,6 +35,7 @@ struct host_containers {
 	each(on_slice_end);                                                                        \
 	each(on_run);                                                                              \
 	each(on_end);                                                                              \
+	each(on_spans_end);                                                                        \
 	each(on_no_open_calls);                                                                    \
 	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \
@@ -83,6 +84,7 @@ struct setup {
 	const struct host_containers *host_containers; /* NULL: what they are called is not asked */
 	bool wants_order; /* all rows of reports are in order, not only the first @top */
 	bool wants_views; /* reports have struct report_view */
+	bool wants_spans; /* analyses tell them (shard_span()) */
 	bool is_usual;    /* see struct engine_config */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;

@@ -75,6 +75,7 @@ struct merger {
 	atomic_uint tasks_left;     /* that have not done their part of the round */
 	bool is_round_open;         /* begun and not ended */
 	bool closes;                /* the open window ends with the round */
+	bool hands_spans;           /* spans are handed over when it ends */
 	uint64_t last_bound;
 	size_t bytes_after_round; /* held after the last round */
 

@@ -443,6 +443,19 @@ void merger_lose(struct merger *merger, uint64_t packets)
 
 /* ---- checkpoints before a range ---- */
 
+void merger_task_done(struct merger *merger)
+{
+	assert(merger->tasks_running > 0);
+	merger->tasks_running--;
+}
+
+void merger_wait(struct merger *merger)
+{
+	while (merger->tasks_running > 0) {
+		merger->host.wait(merger->host.user);
+	}
+}
+
 void merger_forget_sums(struct merger *merger)
 {
 	assert(!merger->is_round_open && merger->tasks_running == 0);

@@ -51,12 +51,15 @@
 
 struct merger;
 struct merger_stream;
+struct span;
 
 /* What the merger needs of its owner. */
 struct merger_host {
 	void *user;
 	/* A window has closed, or the total is complete.  The report is valid during the call. */
 	void (*emit)(void *user, const struct report *report);
+	/* Spans (engine.h).  NULL: nobody wants them. */
+	void (*spans)(void *user, const struct span *spans, size_t count, uint64_t until);
 	/* Has a worker run the job.  The owner calls merger_task_done() afterwards. */
 	void (*submit)(void *user, struct job *job);
 	/* Returns when some job has ended and the owner has handled it. */

@@ -14,6 +14,7 @@
 #include "engine/merger/holes.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/ordered.h"
+#include "engine/merger/spans.h"
 #include "engine/stats.h"
 
 /* ---- bounds ---- */
@@ -146,6 +147,9 @@ static void close_window(struct merger *merger, uint64_t now_ns)
 	assert(merger->window_begin <= merger->close_at);
 	assert(merger->close_at <= merger->window_end);
 	tables_end_window(&merger->tables, merger->close_at);
+	if (merger->setup->wants_spans) {
+		spans_hand_over(merger, merger->close_at);
+	}
 	if (keep) {
 		if (merger->setup->wants_windows) {
 			emit_window(merger, merger->close_at, now_ns);
@@ -202,23 +206,13 @@ static void end_round(struct merger *merger, uint64_t now_ns)
 			     merger->closes);
 	}
 	merger->bytes_after_round = merger->held_bytes;
+	if (merger->hands_spans) {
+		spans_hand_over(merger, merger->round.bound);
+	}
 	if (merger->closes) {
 		close_window(merger, now_ns);
 	}
 	merger->closes = false;
-}
-
-void merger_task_done(struct merger *merger)
-{
-	assert(merger->tasks_running > 0);
-	merger->tasks_running--;
-}
-
-void merger_wait(struct merger *merger)
-{
-	while (merger->tasks_running > 0) {
-		merger->host.wait(merger->host.user);
-	}
 }
 
 /* ---- the start of the trace ---- */
@@ -485,6 +479,9 @@ static bool advance(struct merger *merger, enum merger_room room, uint64_t water
 		if (stop_before(merger, bound, now_ns)) {
 			continue;
 		}
+		/* Not at a hole, which is applied behind its round. */
+		merger->hands_spans = merger->setup->wants_spans && !closes &&
+				      bound <= merger->last_ts && may_close(merger, bound, now_ns);
 		one_round(merger, bound, closes, now_ns);
 		if (!closes || host_pauses(merger)) {
 			return closes;

@@ -64,6 +64,7 @@ static void add_resident(struct shard *shard, struct thread *thread)
 		*vec_push(&shard->presence) = (struct presence){ 0 };
 	}
 	shard->presence.at[thread->resident_at / 64].live |= resident_bit(thread);
+	shard->presence.at[thread->resident_at / 64].told &= ~resident_bit(thread);
 }
 
 void shard_find_presence(struct shard *shard)

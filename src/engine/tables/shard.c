@@ -50,6 +50,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
 	vec_fini(&shard->ordered_events);
+	vec_fini(&shard->spans);
 	vec_fini(&shard->containers);
 }
 
@@ -441,6 +442,35 @@ void shard_end_window(struct shard *shard, uint64_t end)
 		presence->ending = 0;
 	}
 	shard->left_out = 0;
+}
+
+void shard_end_spans(struct shard *shard, uint64_t end)
+{
+	assert(!shard->is_closing);
+	for (size_t word = 0; word < shard->presence.count; word++) {
+		struct presence *presence = &shard->presence.at[word];
+		uint64_t left = presence->live | (presence->ending & ~presence->told);
+
+		for (; left != 0; left &= left - 1) {
+			struct thread *thread =
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
+
+			shard_each_rare_with(shard, on_spans_end, (shard, thread, end));
+		}
+		presence->told |= presence->ending;
+	}
+}
+
+void shard_span(struct shard *shard, struct thread *thread, const struct span *span)
+{
+	struct span *to;
+
+	if (shard->layout->setup->wants_spans) {
+		to = vec_push(&shard->spans);
+		*to = *span;
+		to->id = shard_row_id(thread);
+		to->view = &thread->view;
+	}
 }
 
 /* A state as of a thread that has just appeared. */

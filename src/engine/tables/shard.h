@@ -215,6 +215,7 @@ struct dead {
 struct presence {
 	uint64_t live;
 	uint64_t ending; /* dead, and the end of the window concerns them once more */
+	uint64_t told;   /* dead, and nothing that they did is left to tell (shard_end_spans()) */
 };
 
 #define THREADS_AT_ONCE 16 /* that are allocated in one block */
@@ -290,6 +291,7 @@ struct shard {
 	struct thread *other;
 	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
+	VEC(struct span) spans;             /* not handed over yet */
 };
 
 void shard_init(struct shard *shard, const struct layout *layout);
@@ -336,6 +338,7 @@ static inline void shard_reopen(struct shard *shard, const struct thread *thread
 {
 	assert_hot(thread->is_dead);
 	shard->presence.at[thread->resident_at / 64].ending |= resident_bit(thread);
+	shard->presence.at[thread->resident_at / 64].told &= ~resident_bit(thread);
 }
 
 /* The shard's presence from its residents, which a checkpoint gave. */
@@ -389,6 +392,8 @@ void shard_select_cpu(struct shard *shard, uint64_t cpu);
 void shard_close_window(struct shard *shard);
 /* The window ends at @end: reports that to the analyses, for each thread. */
 void shard_end_window(struct shard *shard, uint64_t end);
+/* Has the analyses tell the spans up to @end, of each thread. */
+void shard_end_spans(struct shard *shard, uint64_t end);
 /* The states of the thread may be wrong from @ts on; bits of enum doubt. */
 void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 /* Nothing was traced from @ts on: all states are in doubt. */
