@@ -58,11 +58,11 @@ static void spend(struct shard *shard, struct thread *thread, struct waits_threa
 		shard_thread_row(shard, thread, THREADS)[column] += ns;
 		shard_trace_row(shard, TOTALS)[column] += ns;
 		shard_span(shard, thread,
-			   &(struct span){ .from = waits->counted,
-					   .to = ts,
-					   .cpu = waits->now.has_cpu ? waits->now.phase.cpu
-								     : UINT64_MAX,
-					   .column = column });
+			   &(struct thread_span){ .from = waits->counted,
+						  .to = ts,
+						  .cpu = waits->now.has_cpu ? waits->now.phase.cpu
+									    : UINT64_MAX,
+						  .column = column });
 	}
 	if (waits->counted > 0 && (column == WAIT || column == PREEMPTED) && waits->now.has_cpu) {
 		struct row_key key = { .id = waits->now.phase.cpu };

@@ -407,7 +407,7 @@
 #define INDEX_PART             25
 #define INDEX_BLOCK_ROWS_BYTES ((size_t)16 << 10)
 #define INDEX_BLOCK_BYTES_MAX  ((uint64_t)256 << 20)
-/* Threads and lanes of tiles: what is above that has none. */
+/* Threads, and those on each CPU, that tiles may have. */
 #define INDEX_LANES_MAX ((size_t)1 << 24)
 /* A reader of such files may hold so many times --max-memory: partials are up to that much larger
  * than their packets. */

@@ -208,9 +208,8 @@ static int index_all(struct indexing *run, const char *arg)
 	}
 	for (size_t i = 0; i < paths.at.count && !run_stop; i++) {
 		run->path = &paths.at.at[i];
-		r = run->options->has_tiles
-			    ? index_show_tiles(run->options, run->path, &run->err)
-			    : index_one(run);
+		r = run->options->has_tiles ? index_show_tiles(run->options, run->path, &run->err)
+					    : index_one(run);
 		if (r < 0) {
 			say("%s", run->err.text);
 			status = EXIT_FAILED;
@@ -238,9 +237,10 @@ const struct command cmd_index = {
 	.name = "index",
 	.args = "TRACE...",
 	.summary = "make large traces quick to read in the middle",
-	.examples = "  sillage index ~/lttng-traces/prod-20260101-120000\n"
-		    "  sillage index -a all --beside TRACE\n"
-		    "  sillage index --tiles 4ms --by process --begin 12:00:01 --end 12:00:02 TRACE\n",
+	.examples =
+		"  sillage index ~/lttng-traces/prod-20260101-120000\n"
+		"  sillage index -a all --beside TRACE\n"
+		"  sillage index --tiles 4ms --by process --begin 12:00:01 --end 12:00:02 TRACE\n",
 	.options = FOR_INDEX,
 	.args_min = 1,
 	.run = run,

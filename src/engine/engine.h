@@ -42,7 +42,7 @@
 struct account;
 struct engine;
 struct retained;
-struct span;
+struct thread_span;
 struct trace;
 struct stream;
 
@@ -119,10 +119,10 @@ struct engine_config {
 	/* Callbacks, with the user pointer of trace_new(). */
 	void (*on_report)(void *user, const struct report *report);
 	void (*on_warning)(void *user, const struct engine_warning *warning);
-	/* Spans of threads (struct span), of one thread after the other, as analyses with
+	/* Spans of threads (struct thread_span), of one thread after the other, as analyses with
 	 * on_spans_end tell them; then, with @count 0, the time up to which all were given.  NULL:
 	 * nobody wants them.  What they point to is valid until the latter returns. */
-	void (*on_spans)(void *user, const struct span *spans, size_t count, uint64_t until);
+	void (*on_spans)(void *user, const struct thread_span *spans, size_t count, uint64_t until);
 	/* A packet that came with its bytes has been analysed; the callee takes the reference.
 	 * NULL: packets are not retained.  @stream: the name of its stream. */
 	void (*on_retained)(void *user, const char *stream, struct retained *retained);

@@ -73,7 +73,8 @@ static void new_metadata(struct trace *trace)
 	plan_builder_rename(trace->builder, &perf_names);
 }
 
-static void on_merge_spans(void *user, const struct span *spans, size_t count, uint64_t until)
+static void on_merge_spans(void *user, const struct thread_span *spans, size_t count,
+			   uint64_t until)
 {
 	const struct trace *trace = user;
 

@@ -53,7 +53,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	}
 }
 
-static void on_spans(void *user, const struct span *spans, size_t count, uint64_t until)
+static void on_spans(void *user, const struct thread_span *spans, size_t count, uint64_t until)
 {
 	struct make *make = user;
 
@@ -187,9 +187,9 @@ static int put_tiles(struct make *make, struct err *err)
 {
 	uint64_t most = room_of(make), used = index_writer_bytes(make->out);
 
-	return make->tiles ? tiles_make_end(make->tiles, most > used ? most - used : 0, make->out,
-					    err)
-			   : 0;
+	return make->tiles
+		       ? tiles_make_end(make->tiles, most > used ? most - used : 0, make->out, err)
+		       : 0;
 }
 
 /* ns, by its packets' headers; 0: they do not tell. */
@@ -216,8 +216,7 @@ int index_make(const struct recorded_path *path, const struct index_making *maki
 		make.made.bytes += source->bytes;
 	}
 	if (tiles) {
-		make.tiles = tiles_make_new(tiles, making->spool, room_of(&make),
-					    length_of(path));
+		make.tiles = tiles_make_new(tiles, making->spool, room_of(&make), length_of(path));
 	}
 	r = r < 0 ? r : analyze_all_before(&make, path, err);
 	r = r < 0 ? r : put_tiles(&make, err);

@@ -119,7 +119,7 @@ static uint32_t cpu_number(struct tiles_make *make, uint64_t id)
 	return i;
 }
 
-static uint32_t lane_of(struct tiles_make *make, const struct span *span)
+static uint32_t lane_of(struct tiles_make *make, const struct thread_span *span)
 {
 	bool is_new;
 	uint32_t *thread, *lane;
@@ -325,7 +325,7 @@ static void all_until(struct tiles_make *make, uint64_t until)
 	}
 }
 
-void tiles_make_take(struct tiles_make *make, const struct span *spans, size_t count,
+void tiles_make_take(struct tiles_make *make, const struct thread_span *spans, size_t count,
 		     uint64_t until)
 {
 	if (count == 0) {
@@ -333,7 +333,7 @@ void tiles_make_take(struct tiles_make *make, const struct span *spans, size_t c
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct span *span = &spans[i];
+		const struct thread_span *span = &spans[i];
 		struct open_row *open = open_lane(make, lane_of(make, span));
 		uint64_t from = span->from > open->until ? span->from : open->until;
 

@@ -31,7 +31,7 @@ struct tiles_make *tiles_make_new(const struct analysis *analysis, FILE *spool, 
 void tiles_make_free(struct tiles_make *make); /* NULL is fine */
 
 /* As engine_config.on_spans. */
-void tiles_make_take(struct tiles_make *make, const struct span *spans, size_t count,
+void tiles_make_take(struct tiles_make *make, const struct thread_span *spans, size_t count,
 		     uint64_t until);
 /* The trace has ended.  Writes what takes no more than @most bytes, from the finest level that
  * allows that. */

@@ -54,8 +54,7 @@ static const char *const report_formats[] = { "text", "json", "csv", "html", "pe
 static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
 static const char *const export_forms[] = { "perfetto", "folded", NULL };
 static const char *const hierarchies[] = { "cpu", "process", "service", NULL };
-static const char *const tiles_kinds[] = { "thread",    "process", "container",
-					   "cpu",       "all",     NULL };
+static const char *const tiles_kinds[] = { "thread", "process", "container", "cpu", "all", NULL };
 static const char *const tracers[] = { "auto", "lttng", "ftrace", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 static const char *const metrics_profiles[] = { "small", "full", NULL };

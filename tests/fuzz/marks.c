@@ -13,6 +13,7 @@
 #include "fuzz.h"
 #include "index/index-file.h"
 #include "index/index-parts.h"
+#include "index/tiles.h"
 
 /* Its own fields stay as they are but for those that tell versions and sizes. */
 static void put_right(uint8_t *bytes, size_t size)
@@ -65,6 +66,34 @@ static void read_all(const struct index_file *file)
 	}
 }
 
+static bool see_tile(void *user, const struct tile *tile)
+{
+	size_t *left = user;
+
+	if (tile->begin >= tile->end || tile->count == 0) {
+		abort();
+	}
+	return --*left > 0;
+}
+
+static void read_tiles(const struct index_file *file)
+{
+	struct index_tiles *tiles;
+	struct err err;
+
+	if (index_tiles_open(file, &tiles, &err) < 0) {
+		return;
+	}
+	for (unsigned int by = TILES_ALL; by <= TILES_THREAD; by++) {
+		unsigned int level = index_tiles_head(tiles)->finest + by;
+		size_t left = 100;
+
+		(void)index_tiles_read(tiles, level, 0, UINT64_MAX, (enum tiles_by)by, see_tile,
+				       &left, &err);
+	}
+	index_tiles_free(tiles);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct index_file *file = NULL;
@@ -84,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (index_file_open(fd, analyses, &file, &err) == 0) {
 		read_all(file);
+		read_tiles(file);
 	} else if (!err.text[0]) {
 		abort();
 	}

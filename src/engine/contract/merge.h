@@ -78,7 +78,7 @@ void shard_leave_out(struct shard *shard, uint8_t left_out, uint64_t cpu);
 /* What is charged to @column of the first table of threads, and where; an analysis that tells spans
  * (analysis_rare.on_spans_end) tells all that it charges there.  Those of one thread come in order
  * of time, and do not overlap. */
-struct span {
+struct thread_span {
 	uint64_t from, to; /* ns */
 	uint64_t cpu;      /* its id, UINT64_MAX: none */
 	uint64_t id;       /* of the thread's rows (report_row.id) */
@@ -86,7 +86,7 @@ struct span {
 	uint32_t column;
 };
 /* Does nothing where nobody wants them. */
-void shard_span(struct shard *shard, struct thread *thread, const struct span *span);
+void shard_span(struct shard *shard, struct thread *thread, const struct thread_span *span);
 
 /* ---- the longest ---- */
 

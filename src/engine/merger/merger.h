@@ -51,7 +51,7 @@
 
 struct merger;
 struct merger_stream;
-struct span;
+struct thread_span;
 
 /* What the merger needs of its owner. */
 struct merger_host {
@@ -59,7 +59,7 @@ struct merger_host {
 	/* A window has closed, or the total is complete.  The report is valid during the call. */
 	void (*emit)(void *user, const struct report *report);
 	/* Spans (engine.h).  NULL: nobody wants them. */
-	void (*spans)(void *user, const struct span *spans, size_t count, uint64_t until);
+	void (*spans)(void *user, const struct thread_span *spans, size_t count, uint64_t until);
 	/* Has a worker run the job.  The owner calls merger_task_done() afterwards. */
 	void (*submit)(void *user, struct job *job);
 	/* Returns when some job has ended and the owner has handled it. */

@@ -461,9 +461,9 @@ void shard_end_spans(struct shard *shard, uint64_t end)
 	}
 }
 
-void shard_span(struct shard *shard, struct thread *thread, const struct span *span)
+void shard_span(struct shard *shard, struct thread *thread, const struct thread_span *span)
 {
-	struct span *to;
+	struct thread_span *to;
 
 	if (shard->layout->setup->wants_spans) {
 		to = vec_push(&shard->spans);

@@ -291,7 +291,7 @@ struct shard {
 	struct thread *other;
 	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
-	VEC(struct span) spans;             /* not handed over yet */
+	VEC(struct thread_span) spans;      /* not handed over yet */
 };
 
 void shard_init(struct shard *shard, const struct layout *layout);
