@@ -316,7 +316,7 @@ def test_document(t):
     assert status == 200 and headers['Content-Type'] == 'application/schema+json' and json.loads(body) == SCHEMA
     status, headers, body = server.get('/')
     assert status == 200 and headers['Content-Security-Policy'].startswith("default-src 'none'") and headers['X-Content-Type-Options'] == 'nosniff'
-    for link in re.findall(r'(?:href|src)="([\w/][^"]*)"', body.decode()):
+    for link in re.findall(r'(?:href|src)="(\w[\w/.]*)"', body.decode()):
         status, headers, _ = server.get('/' + link)
         assert status == 200 and 'unsafe' not in headers['Content-Security-Policy'], link
     server.finish()
