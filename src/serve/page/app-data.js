@@ -99,6 +99,11 @@ function bytes(value) {
 function numberText(value) {
 	return Number.isInteger(value) ? count(value) : Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
+/* Large numbers in little room. */
+function compact(value) {
+	const [unit, size] = unitOf([[' G', 1e9], [' M', 1e6], [' k', 1e4]], value, '');
+	return size === 1 ? numberText(value) : threeDigits(value / (size === 1e4 ? 1e3 : size)) + unit;
+}
 function isThread(value) { return value !== null && typeof value === 'object' && value.tid !== undefined; }
 function threadText(value) { return (value.comm || '?') + ' (' + value.tid + ')'; }
 /* By the name of the member, as doc/json.md has them. */

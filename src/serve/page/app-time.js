@@ -20,8 +20,8 @@ function figureOf(path) {
 	if (/(^|_)(p\d+|max|min|mean|stdev|oldest|longest|age)_ns$/.test(last)) return { title: title, of: value, text: (one) => duration(Math.round(one)) };
 	if (/ns$/.test(last)) return { title: title + ', per second', of: rate, text: (one) => duration(Math.round(one)) + '/s' };
 	if (/bytes$/.test(last)) return { title: title + ', per second', of: rate, text: (one) => bytes(one) + '/s' };
-	if (/(in_flight|depth|_max|share)$/.test(last)) return { title, of: value, text: numberText };
-	return { title: title + ', per second', of: rate, text: (one) => numberText(one) + '/s' };
+	if (/(in_flight|depth|_max|share)$/.test(last)) return { title, of: value, text: compact };
+	return { title: title + ', per second', of: rate, text: (one) => compact(one) + '/s' };
 }
 function markText(row) {
 	const says = row.says || {}, at = clockText(big(row.begin));
