@@ -7,7 +7,6 @@ Goal    Each way from the list of sources to a thread, an instant and events, an
 
 usage: app.py SILLAGE APP DATA [x NAME]
 """
-import contextlib
 import json
 import os
 import subprocess
@@ -81,17 +80,6 @@ class Page(browser.Browser):
         self.call('Input.dispatchMouseEvent', type='mousePressed', x=at(begin), y=y, button='left', clickCount=1)
         self.call('Input.dispatchMouseEvent', type='mouseMoved', x=at(end), y=y, button='left')
         self.call('Input.dispatchMouseEvent', type='mouseReleased', x=at(end), y=y, button='left', clickCount=1)
-
-
-@contextlib.contextmanager
-def opened(t, *sources):
-    if not browser.program():
-        raise peer.Skip('chromium is not installed')
-    server = serve.Server(t, '-q', '--port', '0', *sources)
-    with Page(server) as page:
-        yield page
-        page.quiet()
-    server.finish()
 
 
 def check_command(t, page):
@@ -187,90 +175,108 @@ def check_find(page):
     assert 'thread=18542' in page.hash() and 'mq-medium' in page.text('.answer'), page.hash()
 
 
-def test_ways(t):
+def check_ways(t, page, trace):
     """From the list of sources down to the events, and all that is beside."""
-    trace = serve.trace(t, 'rt-mqueue')
-    with opened(t, trace, serve.trace(t, 'timer-jobs-timerfd'), serve.store(t), serve.trace(t, 'ust')) as page:
-        rows = page.rows()
-        assert [row[0] for row in rows[1:]] == ['rt-mqueue', 'timer-jobs-timerfd', 'store.db', 'ust'], rows
-        assert rows[1][3].startswith('4 phases') and [row[4] for row in rows[1:]] == ['none', 'none', 'none', '225 events'], rows
-        page.follow(page.row('rt-mqueue'))
-        check_time_line(t, page)
-        check_tables(page)
-        check_thread(t, page, trace)
-        check_compare(t, page)
-        check_find(page)
-        page.quiet()
-        # Executions of a job, and a store with its hosts.
-        page.visit('#/explain?source=1&job=timerfd')
-        assert 'executed 299 times' in page.text('.answer') and 'How long executions took' in page.text() and page.rows()[1][0] == 'job (18645)'
-        check_command(t, page)
-        page.visit('#/')
-        page.follow(page.row('store.db'))
-        assert page.hash().startswith('#/hosts') and page.rows()[1][0] == 'testhost', page.text()
-        check_command(t, page)
-        page.follow(page.row('testhost'))
-        assert 'host=testhost' in page.hash() and page.evaluate('document.querySelectorAll(".chart canvas").length') == 2
-        check_command(t, page)
+    rows = page.rows()
+    assert [row[0] for row in rows[1:]] == ['rt-mqueue', 'timer-jobs-timerfd', 'store.db', 'ust', EVIL], rows
+    assert rows[1][3].startswith('4 phases') and [row[4] for row in rows[1:]] == ['none', 'none', 'none', '225 events', 'none'], rows
+    page.follow(page.row('rt-mqueue'))
+    check_time_line(t, page)
+    check_tables(page)
+    check_thread(t, page, trace)
+    check_compare(t, page)
+    check_find(page)
+    page.quiet()
+    # Executions of a job, and a store with its hosts.
+    page.visit('#/explain?source=1&job=timerfd')
+    assert 'executed 299 times' in page.text('.answer') and 'How long executions took' in page.text() and page.rows()[1][0] == 'job (18645)'
+    check_command(t, page)
+    page.visit('#/')
+    page.follow(page.row('store.db'))
+    assert page.hash().startswith('#/hosts') and page.rows()[1][0] == 'testhost', page.text()
+    check_command(t, page)
+    page.follow(page.row('testhost'))
+    assert 'host=testhost' in page.hash() and page.evaluate('document.querySelectorAll(".chart canvas").length') == 2
+    check_command(t, page)
 
 
 VIEWS = ('#/', '#/time?source=0', '#/tables?source=0&table=sched.threads', '#/explain?source=0&thread=mq-client', '#/explain?source=1&job=timerfd',
          '#/state?source=0', '#/events?source=0', '#/compare?a=0&b=1', '#/hosts?source=2', '#/time?source=2', '#/tables?source=2')
 
 
-def test_sizes(t):
-    """Nothing is wider than the screen, light or dark; SILLAGE_PICTURES=DIR keeps what was seen."""
+def check_sizes(page):
+    """Nothing is wider than the screen; SILLAGE_PICTURES=DIR keeps what was seen, light and dark."""
     kept = os.environ.get('SILLAGE_PICTURES')
-    with opened(t, serve.trace(t, 'rt-mqueue'), serve.trace(t, 'timer-jobs-timerfd'), serve.store(t)) as page:
-        for number, view in enumerate(VIEWS):
-            page.visit(view)
-            for width in SIZES:
-                page.resize(width, 900)
-                for scheme in ('light', 'dark'):
-                    page.media('screen', prefers_color_scheme=scheme)
-                    wide = page.evaluate('[document.documentElement.scrollWidth, document.documentElement.clientWidth]')
-                    assert wide[0] <= wide[1], (view, width, wide)
-                    if kept:
-                        page.picture(os.path.join(kept, '%d-%d-%s.png' % (number, width, scheme)))
-            page.quiet()
-
-
-def test_hostile(t):
-    """Names of sources and threads are text, and words of a shell."""
-    trace = browser.hostile_copy(os.path.join(serve.trace(t, 'burst'), 'kernel'), os.path.join(t.scratch, EVIL))
-    name = browser.HOSTILE.decode()
-    with opened(t, trace) as page:
-        elements = 'document.querySelectorAll("#evil, script").length'
-        assert EVIL in page.text() and page.evaluate(elements) == 2, page.text()
-        for view in ('#/time?source=0', '#/tables?source=0', '#/tables?source=0&table=sched.threads', '#/state?source=0', '#/events?source=0'):
-            page.visit(view)
-            assert page.evaluate(elements) == 2 and EVIL in page.evaluate('document.title'), (view, page.evaluate('document.title'))
-            check_command(t, page)
-        page.visit('#/tables?source=0')
-        page.follow(page.row(name))
-        assert page.evaluate(elements) == 2 and name in page.text(), page.text()
-        page.visit('#/' + EVIL)
-        assert page.text('h1') == 'Sources'
-
-
-def test_said(t):
-    """What is wrong or empty is said in words, with the next step; a view that is left asks no more."""
-    with opened(t, serve.trace(t, 'rt-mqueue')) as page:
-        page.visit('#/tables?source=0&filter=comm%3Dnobody')
-        assert 'No row fulfils' in page.text() and 'all rows' in page.text(), page.text()
+    for number, view in enumerate(VIEWS):
+        page.visit(view)
+        for width in SIZES:
+            page.resize(width, 900)
+            page.frame()
+            wide = page.evaluate('[document.documentElement.scrollWidth, document.documentElement.clientWidth]')
+            assert wide[0] <= wide[1], (view, width, wide)
+            for scheme in ('dark', 'light') if kept else ():
+                page.media('screen', prefers_color_scheme=scheme)
+                page.picture(os.path.join(kept, '%d-%d-%s.png' % (number, width, scheme)))
         page.quiet()
-        page.visit('#/state?source=0&at=nothing')
-        assert 'is not a time' in page.text('[role=alert]') and 'Go back' in page.text('[role=alert]'), page.text()
-        page.visit('#/time?source=7')
-        assert 'there is no source 7' in page.text('[role=alert]'), page.text()
-        assert len(page.said) == 1 and '400' in page.said[0], page.said  # the browser's own line
-        page.said = []
-        page.evaluate('window.was = null; location.hash = "#/time?source=0&interval=1ms&figures=cpu.busy"')
-        peer.wait_until(lambda: page.evaluate('now.view === "time" && now.source !== null && (window.was = now) && true'))
-        page.visit('#/')
-        assert page.evaluate('was.stop.signal.aborted && now.view === "sources"')
-        # Times are exact to the ns, which a number of the language is not.
-        assert page.evaluate('String(parse(\'{"begin":1795224990537408343,"x":"1795224990537408343,"}\').begin)') == '1795224990537408343'
+    page.resize(1280, 800)
+    page.visit(VIEWS[1])
+    paper = 'getComputedStyle(document.body).backgroundColor + ink("--one")'
+    light = page.evaluate(paper)
+    page.media('screen', prefers_color_scheme='dark')
+    assert page.evaluate(paper) != light
+    page.media('screen', prefers_color_scheme='light')
+
+
+def check_hostile(t, page):
+    """Names of sources and threads are text, and words of a shell."""
+    name, elements = browser.HOSTILE.decode(), 'document.querySelectorAll("#evil, script").length'
+    assert page.evaluate(elements) == 2, page.text()
+    for view in ('time', 'tables', 'state', 'events'):
+        page.visit('#/%s?source=4' % view)
+        assert page.evaluate(elements) == 2 and EVIL in page.evaluate('document.title'), (view, page.evaluate('document.title'))
+        check_command(t, page)
+    page.visit('#/tables?source=4')
+    page.follow(page.row(name))
+    assert page.evaluate(elements) == 2 and name in page.text(), page.text()
+    page.visit('#/' + EVIL)
+    assert page.text('h1') == 'Sources'
+
+
+def check_said(page):
+    """What is wrong or empty is said in words, with the next step; a view that is left asks no more."""
+    page.visit('#/tables?source=0&filter=comm%3Dnobody')
+    assert 'No row fulfils' in page.text() and 'all rows' in page.text(), page.text()
+    page.quiet()
+    page.visit('#/state?source=0&at=nothing')
+    assert 'is not a time' in page.text('[role=alert]') and 'Go back' in page.text('[role=alert]'), page.text()
+    page.visit('#/time?source=7')
+    assert 'there is no source 7' in page.text('[role=alert]'), page.text()
+    assert len(page.said) == 1 and '400' in page.said[0], page.said  # the browser's own line
+    page.said = []
+    page.evaluate('window.was = null; location.hash = "#/time?source=0&interval=1ms&figures=cpu.busy"')
+    peer.wait_until(lambda: page.evaluate('now.view === "time" && now.source !== null && (window.was = now) && true'))
+    page.visit('#/')
+    assert page.evaluate('was.stop.signal.aborted && now.view === "sources"')
+    # Times are exact to the ns, which a number of the language is not.
+    assert page.evaluate('String(parse(\'{"begin":1795224990537408343,"x":"1795224990537408343,"}\').begin)') == '1795224990537408343'
+
+
+def test_page(t):
+    """One browser for all: its start costs more than most of it."""
+    if not browser.program():
+        raise peer.Skip('chromium is not installed')
+    trace = serve.trace(t, 'rt-mqueue')
+    hostile = browser.hostile_copy(os.path.join(serve.trace(t, 'burst'), 'kernel'), os.path.join(t.scratch, EVIL))
+    server = serve.Server(t, '-q', '--port', '0', trace, serve.trace(t, 'timer-jobs-timerfd'), serve.store(t), serve.trace(t, 'ust'), hostile)
+    with Page(server) as page:
+        check_ways(t, page, trace)
+        page.quiet()
+        check_hostile(t, page)
+        page.quiet()
+        check_said(page)
+        check_sizes(page)
+        page.quiet()
+    server.finish()
 
 
 if __name__ == '__main__':
