@@ -159,10 +159,10 @@ struct options {
 	bool no_args;           /* export: the fields of events are left out */
 	bool samples;           /* export -f folded: of call stacks */
 	bool anonymous;         /* pack: without names */
-	const char *key;        /* pack: the file of the key that replaces them; NULL: it is thrown away */
-	const char *kallsyms;   /* export, report; NULL: those of this host, if they may be */
-	bool follow;            /* history: also what lands from now on */
-	bool per_host;          /* history: a row for each host */
+	const char *key; /* pack: the file of the key that replaces them; NULL: it is thrown away */
+	const char *kallsyms; /* export, report; NULL: those of this host, if they may be */
+	bool follow;          /* history: also what lands from now on */
+	bool per_host;        /* history: a row for each host */
 	/* compare: one that is for such sides alone, or for them and not for JSON. */
 	const char *of_traces, *of_stores, *of_both;
 	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
