@@ -72,7 +72,7 @@ ROOMS = {
     'src/anonymous': ('base/',) + CTF,
     'src/recorded': ('base/', 'base/process/', 'pack/', 'kernel/perf-names.h', 'engine/', 'tracedat/') + CTF + CONTRACT,
     # What is read from the middle on; its file is made whole as an output is.
-    'src/index': ('base/', 'base/process/', 'query/period.h', 'engine/', 'engine/exchange/', 'engine/tables/selection.h', 'recorded/') + CTF + CONTRACT,
+    'src/index': ('base/', 'base/process/', 'query/period.h', 'engine/', 'engine/exchange/', 'engine/tables/report.h', 'engine/tables/selection.h', 'recorded/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'query/diff/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
@@ -236,7 +236,7 @@ def check_waits(path, text):
 # Who may write to standard output and error: what it writes there is filtered, or no other's text.
 STREAMS = {
     'src/text/plain.c', 'src/run/say.c', 'src/output/screen/screen.c', 'src/cmd/triggers.c', 'src/cmd/list.c',
-    'src/cmd/capture.c', 'src/options/options-model.c',  # filters
+    'src/cmd/capture.c', 'src/cmd/index-tiles.c', 'src/options/options-model.c',  # filters
     'src/base/mem.c', 'src/main.c', 'src/cmd/cmd.c', 'src/cmd/lami.c', 'src/cmd/serve/answer.c', 'src/cmd/serve/api.c',
     'src/cmd/serve/serve.c', 'src/cmd/setup/rate.c', 'src/options/options-custom.c',  # texts of our own
     'src/cmd/setup/setup.c', 'src/watch/watch.c',  # commands, quoted for a shell

@@ -13,7 +13,7 @@
 #include "index/index.h"
 #include "index/tiles.h"
 #include "run/run.h"
-#include "run/say.h"
+#include "text/plain.h"
 
 struct showing {
 	struct json *json;
@@ -21,7 +21,7 @@ struct showing {
 	enum tiles_by by;
 };
 
-static enum tiles_by by_of(const struct options *options)
+static enum tiles_by tiles_by_of(const struct options *options)
 {
 	static const char *const words[] = { [TILES_ALL] = "all",
 					     [TILES_CPU] = "cpu",
@@ -36,7 +36,7 @@ static enum tiles_by by_of(const struct options *options)
 	return TILES_THREAD;
 }
 
-static void put_who(struct json *json, enum tiles_by by, const struct tile_who *who)
+static void tiles_put_who(struct json *json, enum tiles_by by, const struct tile_who *who)
 {
 	if (by == TILES_CPU && who->cpu != UINT64_MAX) {
 		json_u64(json, "cpu", who->cpu);
@@ -49,7 +49,11 @@ static void put_who(struct json *json, enum tiles_by by, const struct tile_who *
 		json_i64(json, "pid", who->pid);
 	}
 	if (by >= TILES_PROCESS && who->comm[0]) {
-		json_text(json, "comm", who->comm);
+		char comm[sizeof(((struct tile_thread *)NULL)->comm)];
+
+		(void)snprintf(comm, sizeof(comm), "%s", who->comm);
+		(void)plain_message(comm);
+		json_text(json, "comm", comm);
 	}
 	if (by >= TILES_CONTAINER && who->container != 0) {
 		json_u64(json, "pid_ns", who->container);
@@ -72,7 +76,7 @@ static bool put_tile(void *user, const struct tile *tile)
 
 		json_open(json, NULL, '{');
 		index_tiles_who(showing->tiles, showing->by, tile->rows[i].number, &who);
-		put_who(json, showing->by, &who);
+		tiles_put_who(json, showing->by, &who);
 		for (unsigned int c = 0; c < index_tiles_columns(showing->tiles); c++) {
 			if (tile->rows[i].ns[c] > 0) {
 				json_u64(json, columns[c].key, tile->rows[i].ns[c]);
@@ -86,7 +90,7 @@ static bool put_tile(void *user, const struct tile *tile)
 	return !run_stop && !ferror(json->out);
 }
 
-static void put_head(struct json *json, const struct index_tiles *tiles, unsigned int level)
+static void tiles_put_head(struct json *json, const struct index_tiles *tiles, unsigned int level)
 {
 	const struct index_tiles_head *head = index_tiles_head(tiles);
 
@@ -102,7 +106,7 @@ static void put_head(struct json *json, const struct index_tiles *tiles, unsigne
 }
 
 /* The longest tiles that are no longer than what was asked for; of none, the finest. */
-static unsigned int level_of(const struct options *options, const struct index_tiles *tiles)
+static unsigned int tiles_level_of(const struct options *options, const struct index_tiles *tiles)
 {
 	unsigned int level = index_tiles_head(tiles)->finest;
 
@@ -112,12 +116,12 @@ static unsigned int level_of(const struct options *options, const struct index_t
 	return level;
 }
 
-static int show_tiles(const struct options *options, const struct recorded_path *path,
-		      struct index *index, struct err *err)
+static int tiles_show_tiles(const struct options *options, const struct recorded_path *path,
+			    struct index *index, struct err *err)
 {
 	struct index_tiles *tiles;
 	struct json json;
-	struct showing showing = { .json = &json, .by = by_of(options) };
+	struct showing showing = { .json = &json, .by = tiles_by_of(options) };
 	uint64_t begin, end;
 	unsigned int level;
 	int r = run_range(options, path, &begin, &end, err);
@@ -127,9 +131,9 @@ static int show_tiles(const struct options *options, const struct recorded_path 
 		return r;
 	}
 	showing.tiles = tiles;
-	level = level_of(options, tiles);
+	level = tiles_level_of(options, tiles);
 	json_init(&json, stdout);
-	put_head(&json, tiles, level);
+	tiles_put_head(&json, tiles, level);
 	r = index_tiles_read(tiles, level, begin, end, showing.by, put_tile, &showing, err);
 	index_tiles_free(tiles);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -147,7 +151,7 @@ int index_show_tiles(const struct options *options, const struct recorded_path *
 	int r = index_open(path, &index, &name, &why);
 
 	if (r == 0) {
-		r = show_tiles(options, path, index, &why);
+		r = tiles_show_tiles(options, path, index, &why);
 		index_close(index);
 	}
 	free(name);

@@ -32,8 +32,9 @@ void index_header_codec(struct codec *codec, struct index_header *header)
 }
 
 /* The analysis of a name and form, among @all; NULL: there is none. */
-static const struct analysis *analysis_codec(struct codec *codec, const struct analysis *of,
-					     const struct analysis *const *all)
+static const struct analysis *index_file_analysis_codec(struct codec *codec,
+							const struct analysis *of,
+							const struct analysis *const *all)
 {
 	uint64_t form = of ? partial_file_form(of) : 0;
 	char *name = of ? mem_strdup(of->name) : NULL;
@@ -57,7 +58,8 @@ void index_head_codec(struct codec *codec, struct index_head *head,
 	}
 	count = codec_count(codec, count, 12);
 	for (size_t i = 0; i < count && codec_check(codec, count < ANALYSES_MAX); i++) {
-		const struct analysis *is = analysis_codec(codec, head->analyses[i], all);
+		const struct analysis *is =
+			index_file_analysis_codec(codec, head->analyses[i], all);
 
 		for (size_t k = 0; k < i; k++) {
 			(void)codec_check(codec, head->analyses[k] != is);
@@ -113,7 +115,7 @@ void index_place_codec(struct codec *codec, struct index_place *place)
 	facts->has_told_remedy = flags & PLACE_TOLD;
 }
 
-static void thread_codec(struct codec *codec, struct tile_thread *thread)
+static void index_file_thread_codec(struct codec *codec, struct tile_thread *thread)
 {
 	uint8_t len = (uint8_t)strnlen(thread->comm, sizeof(thread->comm) - 1);
 
@@ -128,13 +130,13 @@ void index_tiles_codec(struct codec *codec, struct index_tiles_head *head,
 {
 	size_t count;
 
-	head->analysis = analysis_codec(codec, head->analysis, all);
+	head->analysis = index_file_analysis_codec(codec, head->analysis, all);
 	codec_each(codec, &head->finest, &head->coarsest, &head->begin, &head->end);
 	(void)codec_check(codec, head->finest <= head->coarsest && head->coarsest < 64 &&
 					 head->begin <= head->end && head->end < INT64_MAX);
 	count = codec_count(codec, threads->count, 17);
 	for (size_t i = 0; i < count && codec_check(codec, count <= INDEX_LANES_MAX); i++) {
-		thread_codec(codec, codec_at(codec, threads, i));
+		index_file_thread_codec(codec, codec_at(codec, threads, i));
 	}
 	count = codec_count(codec, lanes->count, 12);
 	for (size_t i = 0; i < count && codec_check(codec, count <= INDEX_LANES_MAX); i++) {
@@ -365,8 +367,8 @@ static bool block_is_right(const struct index_file *in, const struct index_tiles
 	       (!is_next || before->last < block->first);
 }
 
-static int read_blocks(const struct index_file *in, const struct index_tiles_head *head,
-		       tile_blocks *ret)
+static int index_file_read_blocks(const struct index_file *in, const struct index_tiles_head *head,
+				  tile_blocks *ret)
 {
 	const struct index_section *section = &in->header.section[SECTION_BLOCKS];
 	index_bytes bytes = { 0 };
@@ -408,14 +410,14 @@ int index_file_tiles(const struct index_file *in, struct index_tiles_head *ret,
 		r = codec.is_wrong || codec.left > 0 ||
 				    analysis_rare(ret->analysis)->on_spans_end == NULL
 			    ? -EINVAL
-			    : read_blocks(in, ret, ret_blocks);
+			    : index_file_read_blocks(in, ret, ret_blocks);
 	}
 	vec_fini(&bytes);
 	return r < 0 ? not_readable(err, "tiles") : 0;
 }
 
-static int unpack(const struct index_file *in, uint64_t at, uint64_t stored, uint64_t size,
-		  index_bytes *ret)
+static int index_file_unpack(const struct index_file *in, uint64_t at, uint64_t stored,
+			     uint64_t size, index_bytes *ret)
 {
 	index_bytes packed = { 0 };
 	int r = read_bytes(in, at, (size_t)stored, &packed);
@@ -434,7 +436,7 @@ static int unpack(const struct index_file *in, uint64_t at, uint64_t stored, uin
 int index_file_block(const struct index_file *in, const struct tile_block *block, index_bytes *ret,
 		     struct err *err)
 {
-	return unpack(in, block->at, block->stored, block->size, ret) < 0
+	return index_file_unpack(in, block->at, block->stored, block->size, ret) < 0
 		       ? not_readable(err, "tiles")
 		       : 0;
 }
@@ -444,7 +446,9 @@ int index_file_state(const struct index_file *in, size_t mark, index_bytes *ret,
 	const struct index_mark *of = &in->marks.at[mark];
 
 	assert(mark < in->marks.count);
-	return unpack(in, of->at, of->stored, of->size, ret) < 0 ? not_readable(err, "states") : 0;
+	return index_file_unpack(in, of->at, of->stored, of->size, ret) < 0
+		       ? not_readable(err, "states")
+		       : 0;
 }
 
 int index_file_places(const struct index_file *in, size_t mark, index_places *ret, struct err *err)

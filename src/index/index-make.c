@@ -53,7 +53,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	}
 }
 
-static void on_spans(void *user, const struct thread_span *spans, size_t count, uint64_t until)
+static void make_on_spans(void *user, const struct thread_span *spans, size_t count, uint64_t until)
 {
 	struct make *make = user;
 
@@ -163,7 +163,7 @@ static int analyze_all_before(struct make *make, const struct recorded_path *pat
 	for (size_t i = 0; making->analyses[i]; i++) {
 		config.analyses[i] = making->analyses[i];
 	}
-	config.on_spans = make->tiles ? on_spans : NULL;
+	config.on_spans = make->tiles ? make_on_spans : NULL;
 	run.engine = engine_new(&config);
 	r = recorded_analyze(path, &run, err);
 	engine_free(run.engine);
@@ -177,7 +177,7 @@ static int analyze_all_before(struct make *make, const struct recorded_path *pat
 }
 
 /* Bytes that an index may take. */
-static uint64_t room_of(const struct make *make)
+static uint64_t make_room_of(const struct make *make)
 {
 	return make->making->is_bounded ? make->made.bytes / INDEX_PART : UINT64_MAX;
 }
@@ -185,7 +185,7 @@ static uint64_t room_of(const struct make *make)
 /* With as much as the states have left of that. */
 static int put_tiles(struct make *make, struct err *err)
 {
-	uint64_t most = room_of(make), used = index_writer_bytes(make->out);
+	uint64_t most = make_room_of(make), used = index_writer_bytes(make->out);
 
 	return make->tiles
 		       ? tiles_make_end(make->tiles, most > used ? most - used : 0, make->out, err)
@@ -193,7 +193,7 @@ static int put_tiles(struct make *make, struct err *err)
 }
 
 /* ns, by its packets' headers; 0: they do not tell. */
-static uint64_t length_of(const struct recorded_path *path)
+static uint64_t make_length_of(const struct recorded_path *path)
 {
 	uint64_t begin = 0, end = 0;
 	struct err err; /* reading the trace reports it again */
@@ -216,7 +216,8 @@ int index_make(const struct recorded_path *path, const struct index_making *maki
 		make.made.bytes += source->bytes;
 	}
 	if (tiles) {
-		make.tiles = tiles_make_new(tiles, making->spool, room_of(&make), length_of(path));
+		make.tiles = tiles_make_new(tiles, making->spool, make_room_of(&make),
+					    make_length_of(path));
 	}
 	r = r < 0 ? r : analyze_all_before(&make, path, err);
 	r = r < 0 ? r : put_tiles(&make, err);

@@ -29,14 +29,14 @@ void tile_level_fini(struct tile_level *level)
 	(void)ZSTD_freeCCtx(level->context);
 }
 
-static uint64_t ns_of(const struct tile_level *level)
+static uint64_t level_ns_of(const struct tile_level *level)
 {
 	return (uint64_t)1 << level->k;
 }
 
 /* ---- blocks ---- */
 
-static int by_number(const void *a, const void *b)
+static int level_by_number(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -44,7 +44,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* What each lane does by now. */
-static void put_there(struct tile_level *level)
+static void level_put_there(struct tile_level *level)
 {
 	uint32_t before = 0;
 	size_t kept = 0;
@@ -56,7 +56,7 @@ static void put_there(struct tile_level *level)
 	}
 	level->there.count = kept;
 	if (kept > 0) {
-		qsort(level->there.at, kept, sizeof(*level->there.at), by_number);
+		qsort(level->there.at, kept, sizeof(*level->there.at), level_by_number);
 	}
 	for (size_t i = 0, to = 0; i < kept; i++) { /* who came again is there twice */
 		if (i == 0 || level->there.at[i] != level->there.at[to - 1]) {
@@ -73,17 +73,17 @@ static void put_there(struct tile_level *level)
 	level->head = level->bytes.count;
 }
 
-static void begin_block(struct tile_level *level, uint64_t tile)
+static void level_begin_block(struct tile_level *level, uint64_t tile)
 {
 	if (level->blocks.count == 0) {
 		level->first = tile;
 	}
 	level->open = (struct tile_block){ .first = tile, .k = (uint8_t)level->k };
 	level->tile = tile;
-	put_there(level);
+	level_put_there(level);
 }
 
-static void end_block(struct tile_level *level)
+static void level_end_block(struct tile_level *level)
 {
 	struct tile_block *block = vec_push(&level->blocks);
 	size_t bound = ZSTD_compressBound(level->bytes.count), stored;
@@ -112,7 +112,7 @@ static void end_block(struct tile_level *level)
 	level->bytes.count = 0;
 }
 
-static void end_tile(struct tile_level *level)
+static void level_end_tile(struct tile_level *level)
 {
 	if (level->has_rows) {
 		*vec_push(&level->bytes) = 0;
@@ -131,26 +131,27 @@ static void note_after(struct tile_level *level, const struct tile_row *row)
 	level->after.at[row->lane] = row->after;
 }
 
-static void put_row(struct tile_level *level, const struct tile_row *row)
+static void level_put_row(struct tile_level *level, const struct tile_row *row)
 {
 	uint32_t before = level->has_rows ? level->lane : UINT32_MAX;
 
 	if (level->has_rows && row->tile != level->tile) {
-		end_tile(level);
+		level_end_tile(level);
 		before = UINT32_MAX;
 		if (level->bytes.count - level->head > INDEX_BLOCK_ROWS_BYTES &&
 		    level->bytes.count > 4 * level->head) {
-			end_block(level);
+			level_end_block(level);
 		}
 	}
 	if (level->bytes.count == 0) {
-		begin_block(level, row->tile);
+		level_begin_block(level, row->tile);
 	}
 	if (!level->has_rows) {
 		tile_bytes_number(&level->bytes, row->tile - level->tile);
 	}
 	assert(row->tile >= level->tile);
-	tile_bytes_row(&level->bytes, row, level->rows.sums.at + row->at, ns_of(level), before);
+	tile_bytes_row(&level->bytes, row, level->rows.sums.at + row->at, level_ns_of(level),
+		       before);
 	level->tile = row->tile;
 	level->lane = row->lane;
 	level->has_rows = true;
@@ -163,7 +164,7 @@ void tile_level_put(struct tile_level *level, uint64_t done)
 
 	for (; level->put < level->rows.rows.count && rows[level->put].tile < done; level->put++) {
 		if (!level->is_dropped) {
-			put_row(level, &rows[level->put]);
+			level_put_row(level, &rows[level->put]);
 		}
 	}
 }
@@ -176,15 +177,15 @@ void tile_level_join(struct tile_level *level, uint64_t done, struct tile_level 
 	while (count < level->put && rows[count].tile >> 1 < done) {
 		count++;
 	}
-	tile_rows_join(&level->rows, count, ns_of(level), &next->rows);
+	tile_rows_join(&level->rows, count, level_ns_of(level), &next->rows);
 	tile_rows_drop(&level->rows, count);
 	level->put -= count;
 }
 
 void tile_level_end(struct tile_level *level)
 {
-	end_tile(level);
+	level_end_tile(level);
 	if (level->bytes.count > 0) {
-		end_block(level);
+		level_end_block(level);
 	}
 }

@@ -21,7 +21,7 @@ struct tile_level {
 	bool has_rows;       /* that tile has some in it, whose end is not told yet */
 	uint64_t first;      /* tile of the first row of all blocks */
 	VEC(uint8_t) after;  /* by lane: what is done behind the row before; TILE_NONE: nothing */
-	VEC(uint32_t) there; /* lanes of which that is something, and others; in any order */
+	VEC(uint32_t) there; /* lanes that do something then, and others; in any order */
 
 	/* Blocks that are complete; their bytes are where `packed` begins, and behind. */
 	tile_blocks blocks;

@@ -100,8 +100,8 @@ void tile_rows_sort(struct tile_rows *rows, size_t first)
 
 /* ---- the next level ---- */
 
-static void add_sums(const struct tile_rows *rows, const struct tile_row *row, uint16_t *mask,
-		     uint64_t sums[COLUMNS_MAX])
+static void rows_add_sums(const struct tile_rows *rows, const struct tile_row *row, uint16_t *mask,
+			  uint64_t sums[COLUMNS_MAX])
 {
 	const uint64_t *from = rows->sums.at + row->at;
 
@@ -111,7 +111,7 @@ static void add_sums(const struct tile_rows *rows, const struct tile_row *row, u
 	*mask |= row->mask;
 }
 
-static void fill(uint8_t column, uint64_t ns, uint16_t *mask, uint64_t sums[COLUMNS_MAX])
+static void rows_fill(uint8_t column, uint64_t ns, uint16_t *mask, uint64_t sums[COLUMNS_MAX])
 {
 	if (column != TILE_NONE) {
 		sums[column] += ns;
@@ -120,8 +120,8 @@ static void fill(uint8_t column, uint64_t ns, uint16_t *mask, uint64_t sums[COLU
 }
 
 /* @left, @right: NULL: it has no row in that half. */
-static void join_two(const struct tile_rows *rows, const struct tile_row *left,
-		     const struct tile_row *right, uint64_t ns, struct tile_rows *ret)
+static void rows_join_two(const struct tile_rows *rows, const struct tile_row *left,
+			  const struct tile_row *right, uint64_t ns, struct tile_rows *ret)
 {
 	const struct tile_row *first = left ? left : right, *last = right ? right : left;
 	struct tile_row row = { .tile = first->tile >> 1,
@@ -131,14 +131,14 @@ static void join_two(const struct tile_rows *rows, const struct tile_row *left,
 	uint64_t sums[COLUMNS_MAX] = { 0 };
 
 	if (left) {
-		add_sums(rows, left, &row.mask, sums);
+		rows_add_sums(rows, left, &row.mask, sums);
 	} else {
-		fill(right->before, ns, &row.mask, sums);
+		rows_fill(right->before, ns, &row.mask, sums);
 	}
 	if (right) {
-		add_sums(rows, right, &row.mask, sums);
+		rows_add_sums(rows, right, &row.mask, sums);
 	} else {
-		fill(left->after, ns, &row.mask, sums);
+		rows_fill(left->after, ns, &row.mask, sums);
 	}
 	tile_rows_add(ret, &row, sums);
 }
@@ -163,8 +163,8 @@ void tile_rows_join(const struct tile_rows *rows, size_t count, uint64_t ns, str
 			bool has_left = l < right && (r == end || at[l].lane <= at[r].lane);
 			bool has_right = r < end && (l == right || at[r].lane <= at[l].lane);
 
-			join_two(rows, has_left ? &at[l] : NULL, has_right ? &at[r] : NULL, ns,
-				 ret);
+			rows_join_two(rows, has_left ? &at[l] : NULL, has_right ? &at[r] : NULL, ns,
+				      ret);
 			l += has_left;
 			r += has_right;
 		}

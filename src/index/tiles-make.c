@@ -106,7 +106,7 @@ void tiles_make_free(struct tiles_make *make)
 
 /* ---- lanes ---- */
 
-static uint32_t cpu_number(struct tiles_make *make, uint64_t id)
+static uint32_t make_cpu_number(struct tiles_make *make, uint64_t id)
 {
 	uint32_t i = 0;
 
@@ -119,7 +119,7 @@ static uint32_t cpu_number(struct tiles_make *make, uint64_t id)
 	return i;
 }
 
-static uint32_t lane_of(struct tiles_make *make, const struct thread_span *span)
+static uint32_t make_lane_of(struct tiles_make *make, const struct thread_span *span)
 {
 	bool is_new;
 	uint32_t *thread, *lane;
@@ -133,8 +133,8 @@ static uint32_t lane_of(struct tiles_make *make, const struct thread_span *span)
 		*vec_push(&make->threads) = (struct tile_thread){ .id = span->id, .pid = -1 };
 	}
 	make->last.thread = *thread;
-	lane = numbers_put(&make->lane_of, (uint64_t)*thread << 32 | cpu_number(make, span->cpu),
-			   &is_new);
+	lane = numbers_put(&make->lane_of,
+			   (uint64_t)*thread << 32 | make_cpu_number(make, span->cpu), &is_new);
 	if (is_new) {
 		*lane = (uint32_t)make->lanes.count;
 		*vec_push(&make->lanes) = (struct tile_lane){ .thread = *thread, .cpu = span->cpu };
@@ -146,7 +146,7 @@ static uint32_t lane_of(struct tiles_make *make, const struct thread_span *span)
 }
 
 /* It is called what it was called last. */
-static void note_thread(struct tile_thread *thread, const struct thread_view *view)
+static void make_note_thread(struct tile_thread *thread, const struct thread_view *view)
 {
 	thread->pid = view->pid;
 	thread->container = view->container;
@@ -155,17 +155,17 @@ static void note_thread(struct tile_thread *thread, const struct thread_view *vi
 
 /* ---- rows of the finest level ---- */
 
-static uint64_t tile_of(const struct tiles_make *make, uint64_t ts)
+static uint64_t make_tile_of(const struct tiles_make *make, uint64_t ts)
 {
 	return ts >> (INDEX_TILES_FINEST + make->base);
 }
 
-static uint64_t begin_of(const struct tiles_make *make, uint64_t tile)
+static uint64_t make_begin_of(const struct tiles_make *make, uint64_t tile)
 {
 	return tile << (INDEX_TILES_FINEST + make->base);
 }
 
-static void begin_row(struct open_row *open, uint64_t tile)
+static void make_begin_row(struct open_row *open, uint64_t tile)
 {
 	open->has_row = true;
 	open->tile = tile;
@@ -173,7 +173,7 @@ static void begin_row(struct open_row *open, uint64_t tile)
 	open->before = open->carry;
 }
 
-static void add_ns(struct open_row *open, unsigned int column, uint64_t ns)
+static void make_add_ns(struct open_row *open, unsigned int column, uint64_t ns)
 {
 	uint16_t bit = (uint16_t)(1u << column);
 
@@ -183,7 +183,7 @@ static void add_ns(struct open_row *open, unsigned int column, uint64_t ns)
 
 /* The row is complete, and @after is done behind it.  Without it a tile says that what was done
  * before goes on, so such a row is left out. */
-static void end_row(struct tiles_make *make, struct open_row *open, uint8_t after)
+static void make_end_row(struct tiles_make *make, struct open_row *open, uint8_t after)
 {
 	struct tile_row row = { .tile = open->tile,
 				.lane = open->lane,
@@ -192,7 +192,7 @@ static void end_row(struct tiles_make *make, struct open_row *open, uint8_t afte
 				.after = after };
 
 	if (after == TILE_NONE || after != open->before || open->mask != 1u << after ||
-	    open->ns[after] != begin_of(make, 1)) {
+	    open->ns[after] != make_begin_of(make, 1)) {
 		tile_rows_add(&make->levels[make->base].rows, &row, open->ns);
 	}
 	open->has_row = false;
@@ -200,53 +200,53 @@ static void end_row(struct tiles_make *make, struct open_row *open, uint8_t afte
 }
 
 /* Nothing is known of the lane from open->until on. */
-static void end_lane(struct tiles_make *make, struct open_row *open, uint64_t now)
+static void make_end_lane(struct tiles_make *make, struct open_row *open, uint64_t now)
 {
 	if (!open->has_row && open->carry != TILE_NONE) {
-		begin_row(open, tile_of(make, open->until));
+		make_begin_row(open, make_tile_of(make, open->until));
 	}
-	if (open->has_row && open->tile < tile_of(make, now)) {
-		end_row(make, open, TILE_NONE);
+	if (open->has_row && open->tile < make_tile_of(make, now)) {
+		make_end_row(make, open, TILE_NONE);
 	}
 }
 
-static void add_span(struct tiles_make *make, struct open_row *open, uint64_t from, uint64_t to,
-		     uint8_t column)
+static void make_add_span(struct tiles_make *make, struct open_row *open, uint64_t from,
+			  uint64_t to, uint8_t column)
 {
-	uint64_t first = tile_of(make, from), last = tile_of(make, to - 1);
+	uint64_t first = make_tile_of(make, from), last = make_tile_of(make, to - 1);
 
 	if (from != open->until) {
-		end_lane(make, open, from);
+		make_end_lane(make, open, from);
 	}
 	open->until = to;
 	if (open->has_row && open->tile != first) {
-		assert(from == begin_of(make, first));
-		end_row(make, open, column);
+		assert(from == make_begin_of(make, first));
+		make_end_row(make, open, column);
 	}
-	if (!open->has_row && open->carry == column && from == begin_of(make, first)) {
-		if (to == begin_of(make, last + 1)) {
+	if (!open->has_row && open->carry == column && from == make_begin_of(make, first)) {
+		if (to == make_begin_of(make, last + 1)) {
 			return;
 		}
-		begin_row(open, last);
-		add_ns(open, column, to - begin_of(make, last));
+		make_begin_row(open, last);
+		make_add_ns(open, column, to - make_begin_of(make, last));
 		return;
 	}
 	if (!open->has_row) {
-		begin_row(open, first);
+		make_begin_row(open, first);
 	}
 	if (first == last) {
-		add_ns(open, column, to - from);
+		make_add_ns(open, column, to - from);
 		return;
 	}
-	add_ns(open, column, begin_of(make, first + 1) - from);
-	end_row(make, open, column);
-	if (to != begin_of(make, last + 1)) {
-		begin_row(open, last);
-		add_ns(open, column, to - begin_of(make, last));
+	make_add_ns(open, column, make_begin_of(make, first + 1) - from);
+	make_end_row(make, open, column);
+	if (to != make_begin_of(make, last + 1)) {
+		make_begin_row(open, last);
+		make_add_ns(open, column, to - make_begin_of(make, last));
 	}
 }
 
-static struct open_row *open_lane(struct tiles_make *make, uint32_t lane)
+static struct open_row *make_open_lane(struct tiles_make *make, uint32_t lane)
 {
 	struct open_row *open;
 
@@ -300,7 +300,7 @@ static void spool_blocks(struct tiles_make *make, struct tile_level *level)
 }
 
 /* All was told up to @until. */
-static void all_until(struct tiles_make *make, uint64_t until)
+static void make_all_until(struct tiles_make *make, uint64_t until)
 {
 	size_t kept = 0;
 
@@ -308,7 +308,7 @@ static void all_until(struct tiles_make *make, uint64_t until)
 		struct open_row *open = &make->open.at[i];
 
 		if (open->until < until) {
-			end_lane(make, open, until);
+			make_end_lane(make, open, until);
 		}
 		if (open->has_row || open->carry != TILE_NONE) {
 			make->open_of.at[open->lane] = (uint32_t)kept;
@@ -319,7 +319,7 @@ static void all_until(struct tiles_make *make, uint64_t until)
 	}
 	make->open.count = kept;
 	make->until = until;
-	put_levels(make, until > 0 ? tile_of(make, until - 1) : 0);
+	put_levels(make, until > 0 ? make_tile_of(make, until - 1) : 0);
 	for (unsigned int i = 0; i < INDEX_TILES_LEVELS; i++) {
 		spool_blocks(make, &make->levels[i]);
 	}
@@ -329,20 +329,20 @@ void tiles_make_take(struct tiles_make *make, const struct thread_span *spans, s
 		     uint64_t until)
 {
 	if (count == 0) {
-		all_until(make, until);
+		make_all_until(make, until);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct thread_span *span = &spans[i];
-		struct open_row *open = open_lane(make, lane_of(make, span));
+		struct open_row *open = make_open_lane(make, make_lane_of(make, span));
 		uint64_t from = span->from > open->until ? span->from : open->until;
 
 		/* What is known up to there stays: only clocks that run backwards come late. */
 		from = from > make->until ? from : make->until;
 		make->begin = from < make->begin ? from : make->begin;
-		note_thread(&make->threads.at[make->last.thread], span->view);
+		make_note_thread(&make->threads.at[make->last.thread], span->view);
 		if (from < span->to) {
-			add_span(make, open, from, span->to, (uint8_t)span->column);
+			make_add_span(make, open, from, span->to, (uint8_t)span->column);
 		}
 	}
 }
@@ -375,8 +375,8 @@ static unsigned int finest_level(const struct tiles_make *make, unsigned int top
 	return i;
 }
 
-static void copy_block(struct tiles_make *make, struct tile_block *block, tile_bytes *scratch,
-		       struct index_writer *out)
+static void make_copy_block(struct tiles_make *make, struct tile_block *block, tile_bytes *scratch,
+			    struct index_writer *out)
 {
 	vec_reserve(scratch, (size_t)block->stored + 1);
 	if (make->failure == 0 &&
@@ -402,7 +402,7 @@ int tiles_make_end(struct tiles_make *make, uint64_t most, struct index_writer *
 		struct open_row *open = &make->open.at[i];
 
 		if (open->has_row) {
-			end_row(make, open, TILE_NONE);
+			make_end_row(make, open, TILE_NONE);
 		}
 	}
 	put_levels(make, UINT64_MAX);
@@ -418,7 +418,7 @@ int tiles_make_end(struct tiles_make *make, uint64_t most, struct index_writer *
 	head.finest = (uint8_t)(INDEX_TILES_FINEST + first);
 	for (unsigned int i = first; i <= top; i += 2) {
 		VEC_EACH(&make->levels[i].blocks, block) {
-			copy_block(make, block, &scratch, out);
+			make_copy_block(make, block, &scratch, out);
 			*vec_push(&blocks) = *block;
 		}
 		head.coarsest = (uint8_t)(INDEX_TILES_FINEST + i);

@@ -79,7 +79,7 @@ const struct table *index_tiles_table(const struct index_tiles *tiles)
 
 /* ---- groups ---- */
 
-static uint64_t group_key(const struct index_tiles *tiles, enum tiles_by by, uint32_t number)
+static uint64_t tiles_group_key(const struct index_tiles *tiles, enum tiles_by by, uint32_t number)
 {
 	const struct tile_lane *lane = &tiles->lanes.at[number];
 	const struct tile_thread *thread = &tiles->threads.at[lane->thread];
@@ -99,7 +99,7 @@ static uint64_t group_key(const struct index_tiles *tiles, enum tiles_by by, uin
 	}
 }
 
-static int32_t tid_of(const struct tile_thread *thread)
+static int32_t tiles_tid_of(const struct tile_thread *thread)
 {
 	return (int32_t)(thread->id >> 32);
 }
@@ -110,7 +110,7 @@ static bool tells_better(const struct index_tiles *tiles, uint32_t lane, uint32_
 	const struct tile_thread *one = &tiles->threads.at[tiles->lanes.at[lane].thread];
 	const struct tile_thread *other = &tiles->threads.at[tiles->lanes.at[than].thread];
 
-	return tid_of(one) == one->pid || tid_of(other) != other->pid;
+	return tiles_tid_of(one) == one->pid || tiles_tid_of(other) != other->pid;
 }
 
 static void find_groups(struct index_tiles *tiles, enum tiles_by by)
@@ -122,7 +122,7 @@ static void find_groups(struct index_tiles *tiles, enum tiles_by by)
 	}
 	for (uint32_t i = 0; i < tiles->lanes.count; i++) {
 		bool is_new;
-		uint32_t *group = groups_put(&groups, group_key(tiles, by, i), &is_new);
+		uint32_t *group = groups_put(&groups, tiles_group_key(tiles, by, i), &is_new);
 
 		if (is_new) {
 			*group = (uint32_t)tiles->lane_of[by].count;
@@ -153,14 +153,14 @@ void index_tiles_who(const struct index_tiles *tiles, enum tiles_by by, uint32_t
 		ret->comm = thread->comm;
 	}
 	if (by == TILES_THREAD) {
-		ret->tid = tid_of(thread);
+		ret->tid = tiles_tid_of(thread);
 		ret->id = thread->id;
 	}
 }
 
 /* ---- reading ---- */
 
-struct reading {
+struct tiles_reading {
 	const struct index_tiles *tiles;
 	const uint32_t *group_of;
 	unsigned int k, level; /* of the rows, and of what is asked for */
@@ -181,14 +181,14 @@ struct reading {
 	VEC(struct tile_sums) rows;
 };
 
-static int by_number(const void *a, const void *b)
+static int tiles_by_number(const void *a, const void *b)
 {
 	const struct tile_sums *x = a, *y = b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool has_any(const uint64_t *sums, unsigned int columns)
+static bool tiles_has_any(const uint64_t *sums, unsigned int columns)
 {
 	uint64_t any = 0;
 
@@ -199,7 +199,7 @@ static bool has_any(const uint64_t *sums, unsigned int columns)
 }
 
 /* Gives the tile away. */
-static void flush_tile(struct reading *reading)
+static void flush_tile(struct tiles_reading *reading)
 {
 	unsigned int columns = reading->tiles->columns;
 	struct tile tile = { .begin = reading->tile << reading->level };
@@ -208,12 +208,13 @@ static void flush_tile(struct reading *reading)
 	VEC_EACH(&reading->touched, group) {
 		const uint64_t *sums = &reading->sums.at[(size_t)*group * columns];
 
-		if (has_any(sums, columns)) {
+		if (tiles_has_any(sums, columns)) {
 			*vec_push(&reading->rows) = (struct tile_sums){ *group, sums };
 		}
 	}
 	if (reading->rows.count > 0) {
-		qsort(reading->rows.at, reading->rows.count, sizeof(*reading->rows.at), by_number);
+		qsort(reading->rows.at, reading->rows.count, sizeof(*reading->rows.at),
+		      tiles_by_number);
 		tile.end = (reading->tile + 1) << reading->level;
 		tile.rows = reading->rows.at;
 		tile.count = reading->rows.count;
@@ -227,7 +228,7 @@ static void flush_tile(struct reading *reading)
 	reading->has_tile = false;
 }
 
-static uint64_t *sums_of(struct reading *reading, uint32_t lane)
+static uint64_t *sums_of(struct tiles_reading *reading, uint32_t lane)
 {
 	uint32_t group = reading->group_of[lane];
 
@@ -239,7 +240,7 @@ static uint64_t *sums_of(struct reading *reading, uint32_t lane)
 }
 
 /* The tile of the level that is asked for, which a tile of the rows lies in. */
-static void enter(struct reading *reading, uint64_t tile)
+static void tiles_enter(struct tiles_reading *reading, uint64_t tile)
 {
 	uint64_t in = tile >> (reading->level - reading->k);
 
@@ -251,14 +252,14 @@ static void enter(struct reading *reading, uint64_t tile)
 }
 
 /* @count tiles, all in one that is asked for, in which each lane does what it does. */
-static void add_same(struct reading *reading, uint64_t count)
+static void add_same(struct tiles_reading *reading, uint64_t count)
 {
 	VEC_EACH(&reading->there, lane) {
 		sums_of(reading, *lane)[reading->now.at[*lane]] += count << reading->k;
 	}
 }
 
-static void go_on(struct reading *reading, uint64_t from, uint64_t to)
+static void tiles_go_on(struct tiles_reading *reading, uint64_t from, uint64_t to)
 {
 	unsigned int more = reading->level - reading->k;
 
@@ -268,7 +269,7 @@ static void go_on(struct reading *reading, uint64_t from, uint64_t to)
 		uint64_t end = ((from >> more) + 1) << more;
 
 		end = end < to ? end : to;
-		enter(reading, from);
+		tiles_enter(reading, from);
 		if (!reading->is_over) {
 			add_same(reading, end - from);
 		}
@@ -276,7 +277,7 @@ static void go_on(struct reading *reading, uint64_t from, uint64_t to)
 	}
 }
 
-static void set_now(struct reading *reading, uint32_t lane, uint8_t now)
+static void tiles_set_now(struct tiles_reading *reading, uint32_t lane, uint8_t now)
 {
 	uint32_t at = reading->there_at.at[lane];
 
@@ -294,8 +295,8 @@ static void set_now(struct reading *reading, uint32_t lane, uint8_t now)
 }
 
 /* The row's sums are in place of what the lane did all the time otherwise. */
-static void add_row(struct reading *reading, const struct tile_row *row,
-		    const uint64_t sums[COLUMNS_MAX])
+static void tiles_add_row(struct tiles_reading *reading, const struct tile_row *row,
+			  const uint64_t sums[COLUMNS_MAX])
 {
 	uint8_t now = reading->now.at[row->lane];
 	uint64_t *to = sums_of(reading, row->lane);
@@ -308,21 +309,22 @@ static void add_row(struct reading *reading, const struct tile_row *row,
 	}
 }
 
-struct change {
+struct tile_change {
 	uint32_t lane;
 	uint8_t after;
 };
-typedef VEC(struct change) changes;
+typedef VEC(struct tile_change) changes;
 
 /* All rows of a tile, in the order of lanes. */
-static bool read_tile(struct reading *reading, struct tile_reader *in, uint64_t tile, changes *all)
+static bool tiles_read_tile(struct tiles_reading *reading, struct tile_reader *in, uint64_t tile,
+			    changes *all)
 {
 	bool is_asked = tile >= reading->first && tile < reading->end;
 	uint64_t lane = 0, step;
 
 	all->count = 0;
 	if (is_asked) {
-		enter(reading, tile);
+		tiles_enter(reading, tile);
 		if (reading->is_over) {
 			return true;
 		}
@@ -342,23 +344,23 @@ static bool read_tile(struct reading *reading, struct tile_reader *in, uint64_t 
 			return false;
 		}
 		if (is_asked) {
-			add_row(reading, &row, sums);
+			tiles_add_row(reading, &row, sums);
 		}
-		*vec_push(all) = (struct change){ row.lane, row.after };
+		*vec_push(all) = (struct tile_change){ row.lane, row.after };
 	}
 	VEC_EACH(all, change) {
-		set_now(reading, change->lane, change->after);
+		tiles_set_now(reading, change->lane, change->after);
 	}
 	return !in->is_wrong;
 }
 
 /* What each lane does when the block begins. */
-static bool read_there(struct reading *reading, struct tile_reader *in)
+static bool read_there(struct tiles_reading *reading, struct tile_reader *in)
 {
 	uint64_t count = tile_reader_number(in), lane = 0;
 
 	while (reading->there.count > 0) {
-		set_now(reading, reading->there.at[0], TILE_NONE);
+		tiles_set_now(reading, reading->there.at[0], TILE_NONE);
 	}
 	for (uint64_t i = 0; i < count && !in->is_wrong; i++) {
 		uint64_t step = tile_reader_number(in);
@@ -369,14 +371,14 @@ static bool read_there(struct reading *reading, struct tile_reader *in)
 		    (i > 0 && step == 0) || now >= reading->tiles->columns) {
 			return false;
 		}
-		set_now(reading, (uint32_t)lane, now);
+		tiles_set_now(reading, (uint32_t)lane, now);
 	}
 	return !in->is_wrong;
 }
 
 /* @next: the first tile of the block behind it. */
-static bool read_rows(struct reading *reading, const struct tile_block *block, uint64_t next,
-		      struct tile_reader *in)
+static bool tiles_read_rows(struct tiles_reading *reading, const struct tile_block *block,
+			    uint64_t next, struct tile_reader *in)
 {
 	uint64_t tile = block->first;
 	bool is_first = true, is_right = read_there(reading, in);
@@ -389,22 +391,22 @@ static bool read_rows(struct reading *reading, const struct tile_block *block, u
 			   step <= block->last - tile;
 		if (is_right) {
 			if (!is_first) {
-				go_on(reading, tile + 1, tile + step);
+				tiles_go_on(reading, tile + 1, tile + step);
 			}
 			tile += step;
 			is_first = false;
 			is_right = reading->is_over || tile >= reading->end ||
-				   read_tile(reading, in, tile, &all);
+				   tiles_read_tile(reading, in, tile, &all);
 		}
 	}
 	if (is_right && tile < reading->end) {
-		go_on(reading, tile + 1, next);
+		tiles_go_on(reading, tile + 1, next);
 	}
 	vec_fini(&all);
 	return is_right;
 }
 
-static int read_block(struct reading *reading, size_t i, struct err *err)
+static int tiles_read_block(struct tiles_reading *reading, size_t i, struct err *err)
 {
 	const tile_blocks *blocks = &reading->tiles->blocks;
 	const struct tile_block *block = &blocks->at[i];
@@ -413,8 +415,8 @@ static int read_block(struct reading *reading, size_t i, struct err *err)
 	int r = index_file_block(reading->tiles->file, block, &bytes, err);
 	struct tile_reader in = { .at = bytes.at, .end = bytes.at + bytes.count };
 
-	if (r == 0 &&
-	    !read_rows(reading, block, is_last ? block->last + 1 : blocks->at[i + 1].first, &in)) {
+	if (r == 0 && !tiles_read_rows(reading, block,
+				       is_last ? block->last + 1 : blocks->at[i + 1].first, &in)) {
 		r = err_raise(err, -EINVAL, "its tiles cannot be read");
 	}
 	vec_fini(&bytes);
@@ -439,7 +441,8 @@ static size_t block_before(const tile_blocks *blocks, unsigned int k, uint64_t t
 	return low > 0 && blocks->at[low - 1].k == k ? low - 1 : low;
 }
 
-static void reading_init(struct reading *reading, const struct index_tiles *tiles, enum tiles_by by)
+static void reading_init(struct tiles_reading *reading, const struct index_tiles *tiles,
+			 enum tiles_by by)
 {
 	size_t groups = tiles->lane_of[by].count;
 
@@ -453,7 +456,7 @@ static void reading_init(struct reading *reading, const struct index_tiles *tile
 	memset(reading->has_sums.at, 0, groups + 1);
 }
 
-static void reading_fini(struct reading *reading)
+static void tiles_reading_fini(struct tiles_reading *reading)
 {
 	vec_fini(&reading->now);
 	vec_fini(&reading->there_at);
@@ -469,7 +472,9 @@ int index_tiles_read(struct index_tiles *tiles, unsigned int level, uint64_t beg
 		     void *user, struct err *err)
 {
 	const struct index_tiles_head *head = &tiles->head;
-	struct reading reading = { .tiles = tiles, .level = level, .each = each, .user = user };
+	struct tiles_reading reading = {
+		.tiles = tiles, .level = level, .each = each, .user = user
+	};
 	uint64_t first, last;
 	int r = 0;
 
@@ -494,11 +499,11 @@ int index_tiles_read(struct index_tiles *tiles, unsigned int level, uint64_t beg
 	     r == 0 && !reading.is_over && i < tiles->blocks.count &&
 	     tiles->blocks.at[i].k == reading.k && tiles->blocks.at[i].first < reading.end;
 	     i++) {
-		r = read_block(&reading, i, err);
+		r = tiles_read_block(&reading, i, err);
 	}
 	if (r == 0 && reading.has_tile && !reading.is_over) {
 		flush_tile(&reading);
 	}
-	reading_fini(&reading);
+	tiles_reading_fini(&reading);
 	return r;
 }
