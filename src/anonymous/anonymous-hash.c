@@ -40,7 +40,7 @@ static void sip_word(struct sip *sip, uint64_t word)
 }
 
 /* @len bytes, 8 at most, the first of them lowest. */
-static uint64_t word_of(const uint8_t *bytes, size_t len)
+static uint64_t hashed_word(const uint8_t *bytes, size_t len)
 {
 	uint64_t word = 0;
 
@@ -53,18 +53,18 @@ static uint64_t word_of(const uint8_t *bytes, size_t len)
 uint64_t anonymous_hash(const uint8_t key[ANONYMOUS_KEY_BYTES], const void *bytes, size_t len)
 {
 	static const char start[] = "uespemosmodnarodarenegylsetybdet"; /* of SipHash */
-	uint64_t k[2] = { word_of(key, 8), word_of(key + 8, 8) };
+	uint64_t k[2] = { hashed_word(key, 8), hashed_word(key + 8, 8) };
 	const uint8_t *at = bytes;
 	struct sip sip;
 	size_t left = len;
 
 	for (unsigned int i = 0; i < 4; i++) {
-		sip.v[i] = word_of((const uint8_t *)start + 8 * (size_t)i, 8) ^ k[i % 2];
+		sip.v[i] = hashed_word((const uint8_t *)start + 8 * (size_t)i, 8) ^ k[i % 2];
 	}
 	for (; left >= 8; left -= 8, at += 8) {
-		sip_word(&sip, word_of(at, 8));
+		sip_word(&sip, hashed_word(at, 8));
 	}
-	sip_word(&sip, word_of(at, left) | (uint64_t)len << 56);
+	sip_word(&sip, hashed_word(at, left) | (uint64_t)len << 56);
 	sip.v[2] ^= 0xFF;
 	sip_rounds(&sip, 4);
 	return sip.v[0] ^ sip.v[1] ^ sip.v[2] ^ sip.v[3];

@@ -2,6 +2,7 @@
  * index-tiles: `sillage index --tiles`: what the index of a trace has of tiles of time, as lines of
  * JSON (index/tiles.h).
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static bool put_tile(void *user, const struct tile *tile)
 		struct tile_who who;
 
 		json_open(json, NULL, '{');
+		assert(tile->begin < tile->end);
 		index_tiles_who(showing->tiles, showing->by, tile->rows[i].number, &who);
 		tiles_put_who(json, showing->by, &who);
 		for (unsigned int c = 0; c < index_tiles_columns(showing->tiles); c++) {
@@ -110,7 +112,8 @@ static unsigned int tiles_level_of(const struct options *options, const struct i
 {
 	unsigned int level = index_tiles_head(tiles)->finest;
 
-	while (level < 62 && options->tile_ns >> (level + 1) != 0) {
+	assert(level <= TILES_LEVEL_MAX);
+	while (level < TILES_LEVEL_MAX && options->tile_ns >> (level + 1) != 0) {
 		level++;
 	}
 	return level;

@@ -478,8 +478,9 @@ int index_tiles_read(struct index_tiles *tiles, unsigned int level, uint64_t beg
 	uint64_t first, last;
 	int r = 0;
 
-	if (level < head->finest || level > 62) {
-		return err_raise(err, -EINVAL, "its tiles have 2^%u to 2^62 ns", head->finest);
+	if (level < head->finest || level > TILES_LEVEL_MAX) {
+		return err_raise(err, -EINVAL, "its tiles have 2^%u to 2^%d ns", head->finest,
+				 TILES_LEVEL_MAX);
 	}
 	begin = begin < head->begin ? head->begin : begin;
 	end = end > head->end ? head->end : end;

@@ -36,6 +36,8 @@ unsigned int index_tiles_columns(const struct index_tiles *tiles);
 /* Its first table of threads: column i has the key columns[i].key. */
 const struct table *index_tiles_table(const struct index_tiles *tiles);
 
+#define TILES_LEVEL_MAX 62 /* tiles of 2^62 ns are the longest */
+
 enum tiles_by { TILES_ALL, TILES_CPU, TILES_CONTAINER, TILES_PROCESS, TILES_THREAD };
 
 /* Whom a row of @by is about; what does not apply is as if unknown. */

@@ -3,6 +3,7 @@
  */
 #include "run/host-containers.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -23,6 +24,7 @@ static bool is_of_host(const struct metadata *trace, char why[HOST_CONTAINERS_WH
 	struct utsname here;
 	uint8_t boot[16];
 
+	assert(trace && why);
 	boot_id(text);
 	if (uname(&here) < 0 || !metadata_uuid_of(text, boot)) {
 		(void)snprintf(why, HOST_CONTAINERS_WHY, "this host does not say which boot it is");

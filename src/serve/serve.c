@@ -40,8 +40,8 @@ struct serve {
 
 /* ---- replies ---- */
 
-static void send_text(struct evhttp_request *request, int status, const char *type,
-		      const char *policy, const char *text)
+static void serve_text(struct evhttp_request *request, int status, const char *type,
+		       const char *policy, const char *text)
 {
 	struct evbuffer *body = evbuffer_new();
 
@@ -59,7 +59,7 @@ static void send_error(struct evhttp_request *request, int status, const char *w
 		(void)evhttp_add_header(evhttp_request_get_output_headers(request), "Retry-After",
 					"1");
 	}
-	send_text(request, status, "application/json", POLICY, text);
+	serve_text(request, status, "application/json", POLICY, text);
 	free(text);
 }
 
@@ -151,7 +151,7 @@ static void send_page(const struct serve *serve, struct evhttp_request *request)
 	(void)fputs("}", out);
 	page_end(serve_page, out);
 	(void)fclose(out);
-	send_text(request, HTTP_OK, "text/html; charset=utf-8", PAGE_POLICY, text);
+	serve_text(request, HTTP_OK, "text/html; charset=utf-8", PAGE_POLICY, text);
 	free(text);
 }
 
@@ -168,8 +168,8 @@ static bool send_file(struct evhttp_request *request, const char *path)
 
 	for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
 		if (strcmp(path, files[i].path) == 0) {
-			send_text(request, HTTP_OK, files[i].type, PAGE_POLICY,
-				  (const char *)files[i].text);
+			serve_text(request, HTTP_OK, files[i].type, PAGE_POLICY,
+				   (const char *)files[i].text);
 			return true;
 		}
 	}

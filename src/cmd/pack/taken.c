@@ -114,7 +114,7 @@ static int take_file(struct taking_range *taking, struct recorded_file *file, si
 	return r < 0 ? err_note(taking->err, r, "%s", file->name) : 0;
 }
 
-static int take_metadata(struct taking_range *taking)
+static int take_packed_metadata(struct taking_range *taking)
 {
 	struct metadata_stream *metadata = taking->taken->trace.metadata;
 	uint32_t major = metadata_stream_types(metadata)->major;
@@ -161,7 +161,7 @@ int taken_open(const struct recorded_path *path, uint64_t begin, uint64_t end,
 	memset(taken, 0, sizeof(*taken));
 	taken->first = UINT64_MAX;
 	r = recorded_open(path, &taken->trace, err);
-	r = r < 0 ? r : take_metadata(&taking);
+	r = r < 0 ? r : take_packed_metadata(&taking);
 	if (r == 0 && anonymous) {
 		r = anonymous_trace_new(anonymous, taken->trace.metadata,
 					taken->trace.files.have_other_uuid, &taken->rewriter, err);

@@ -127,6 +127,7 @@ static int open_serve(struct serving *run)
 	char *address = options->listen ? mem_strdup(options->listen)
 					: mem_printf(":%u", (unsigned int)options->port);
 
+	assert(run->sources.count > 0 && run->shown.count == run->sources.count);
 	if (options->server_config) {
 		run->access = access_new(run->base, options->server_config, &run->err);
 	}
@@ -144,8 +145,10 @@ static int open_serve(struct serving *run)
 static void print_address(const struct serving *run)
 {
 	const char *text = run->options->listen ? run->options->listen : ":";
-	int len = (int)(strrchr(text, ':') - text);
+	const char *port = strrchr(text, ':');
+	int len = port ? (int)(port - text) : 0;
 
+	assert(port); /* else it could not be listened on */
 	(void)printf("http%s://%.*s:%u/\n", run->access ? "s" : "", len > 0 ? len : 9,
 		     len > 0 ? text : "localhost", serve_port(run->serve));
 	(void)fflush(stdout);
@@ -156,6 +159,7 @@ static void serve_all(struct serving *run)
 	struct loop_signals *signals = loop_signals_new(run->base, on_stop, run);
 	struct event *hangup = evsignal_new(run->base, SIGHUP, on_access_signal, run);
 
+	assert(run->serve);
 	(void)event_add(hangup, NULL);
 	print_address(run);
 	service_notify("READY=1");

@@ -132,6 +132,7 @@ static int add_traces(const struct served_source *source, struct json_object *li
 	struct recorded_paths paths = { 0 };
 	int r = recorded_find(source->path, &paths, err);
 
+	assert(source->kind != API_STORE);
 	VEC_EACH(&paths.at, path) {
 		struct err of_one = { "" };
 
@@ -149,6 +150,7 @@ static int add_stored(const struct served_source *source, struct json_object *li
 	size_t count = 0;
 	int r = store_reader_open(source->path, &run_stop, &reader, err);
 
+	assert(source->kind == API_STORE);
 	if (r == 0) {
 		r = store_reader_span(reader, &all->first, &all->last, err);
 		traces = store_reader_traces(reader, &count);
@@ -169,6 +171,7 @@ struct json_object *source_row(const struct served_source *source, size_t number
 	int r = source->kind == API_STORE ? add_stored(source, traces, &all, &err)
 					  : add_traces(source, traces, &all, &err);
 
+	assert(source->name && source->path);
 	for (int what = 0; what < API_WHATS; what++) {
 		if (api_can(source->kind, (enum api_what)what)) {
 			json_object_array_add(answers, json_object_new_string(
