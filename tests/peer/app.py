@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.parse
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -240,6 +241,26 @@ def check_hostile(t, page):
     assert page.evaluate(elements) == 2 and name in page.text(), page.text()
     page.visit('#/' + EVIL)
     assert page.text('h1') == 'Sources'
+    page.quiet()
+    # An address may come from anywhere: its words are words of the command, too.
+    made = os.path.join(t.scratch, 'made')
+    evil = urllib.parse.quote('$(touch %s);`touch %s`' % (made, made))
+    for at in ('compare?a=0&b=0&a_begin=%s&b_end=%s', 'compare?a=0&b=1&analyses=%s&a_end=%s', 'tables?source=0&begin=%s&filter=%s',
+               'state?source=0&at=%s&filter=%s', 'events?source=0&event=%s&end=%s', 'time?source=0&begin=%s&figures=%s', 'explain?source=0&thread=%s&job=%s'):
+        page.visit('#/' + at % (evil, evil))
+        subprocess.run(['bash', '-c', 'sillage() { :; }\n' + page.text('#command code')], stderr=subprocess.DEVNULL)
+        assert not os.path.exists(made), (at, page.text('#command code'))
+    page.said = []  # the browser's lines of what was refused
+
+
+def check_sorted(page):
+    """What was found out of sources stays with them, however they are sorted."""
+    page.visit('#/')
+    before = page.rows()
+    assert any('phases' in row[3] for row in before) and not any(row[3] == '...' for row in before[1:]), before
+    page.click_on(page.link('source'))
+    assert page.evaluate('document.querySelector("th[aria-sort]").textContent') == 'source'
+    assert sorted(page.rows()) == sorted(before) and page.rows() != before, page.rows()
 
 
 def check_said(page):
@@ -274,6 +295,7 @@ def test_page(t):
         check_hostile(t, page)
         page.quiet()
         check_said(page)
+        check_sorted(page)
         check_sizes(page)
         page.quiet()
     server.finish()

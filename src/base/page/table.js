@@ -10,8 +10,9 @@ function table(title, says, rows, columns, go) {
 	into.className = 'wide';
 	return tableIn(into, rows, columns, go);
 }
-/* First: how many rows are shown before more are asked for. */
-function tableIn(into, rows, columns, go, first = ROWS_SHOWN) {
+/* First: how many rows are shown before more are asked for.  Dress: what is done to the line of a row, each time it is
+ * made. */
+function tableIn(into, rows, columns, go, first = ROWS_SHOWN, dress = null) {
 	const made = element('table', '', into), top = element('tr', '', made);
 	let shown = first, more = null, sorted = null, wanted = () => true;
 	function fill() {
@@ -22,6 +23,7 @@ function tableIn(into, rows, columns, go, first = ROWS_SHOWN) {
 		for (const row of found.slice(0, shown)) {
 			const line = element('tr', '', made), place = go && go(row);
 			for (const [, of, text] of columns) element('td', of(row), line).className = text === true ? 'text' : text || '';
+			if (dress) dress(line, row);
 			if (!place) continue;
 			line.className = 'go';
 			line.tabIndex = tab;

@@ -149,7 +149,8 @@ function word(text) {
 	if (!/[\x00-\x1f\x7f]/.test(text)) return "'" + text.replace(/'/g, "'\\''") + "'";
 	return "$'" + text.replace(/[\\']/g, '\\$&').replace(/[\x00-\x1f\x7f]/g, (c) => '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0')) + "'";
 }
-function sourceWord(source) { return word((source.name[0] === '-' ? './' : '') + source.name); }
+/* Behind: what stands behind the name in the same word. */
+function sourceWord(source, behind = '') { return word((source.name[0] === '-' ? './' : '') + source.name + behind); }
 /* Options: [name, value]; those without a value are left out. */
 function command(name, options, ...places) {
 	const words = options.filter(([, value]) => value !== undefined && value !== null && value !== '')

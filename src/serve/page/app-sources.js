@@ -22,37 +22,50 @@ function unusualText(reply) {
 function sourceAddress(row) { return can(row, 'hosts') ? address('hosts', { source: row.source }) : address('time', { source: row.source }); }
 function hostsOf(row) { return [...new Set(row.traces.map((trace) => trace.host).filter((host) => host))]; }
 /* Of a store: hosts that are far from the others. */
-async function lookAtHosts(row, [unusual, lost], signal) {
+async function lookAtHosts(row, tell, signal) {
 	const reply = await ask('hosts', { source: row.source, limit: 1000 }, signal), far = reply.rows.filter((host) => host.far && host.far.length);
-	unusual.textContent = !reply.rows.some((host) => host.judged) ? 'too little is known' : far.length === 0 ? 'no host is far from the others'
+	const unusual = !reply.rows.some((host) => host.judged) ? 'too little is known' : far.length === 0 ? 'no host is far from the others'
 		: far.length + ' of ' + plural(reply.host_count, 'host') + ': ' + far.slice(0, 3).map((host) => host.host + ' (' + host.far.join(', ') + ')').join(', ');
 	const counts = reply.rows.flatMap((host) => [host.values['count.discarded'], host.values['count.lost_packets']]).filter((one) => typeof one === 'number');
 	const all = counts.reduce((sum, one) => sum + one, 0);
-	lost.textContent = counts.length ? (all ? count(all) + ' events and packets' : 'none') : 'not measured';
-	lost.classList.toggle('lost', all > 0);
+	tell(unusual, counts.length ? (all ? count(all) + ' events and packets' : 'none') : 'not measured', all > 0);
 }
-/* A cell is filled when its reply has come; one after the other, since each reads a trace. */
-async function look(row, cells, signal) {
-	const [unusual, lost] = cells;
+/* Tell: what is unusual, what is lost, whether anything is.  One after the other, since each reads a trace. */
+async function look(row, tell, signal) {
 	try {
 		if (can(row, 'hosts')) {
-			await lookAtHosts(row, cells, signal);
+			await lookAtHosts(row, tell, signal);
 			return;
 		}
 		const reply = await ask('marks', { source: row.source, limit: 1000 }, signal), losses = reply.quality.map((one) => one.losses);
 		const all = {};
 		for (const one of losses) for (const [name, number] of Object.entries(one || {})) all[name] = (all[name] || 0) + Number(number);
-		unusual.textContent = unusualText(reply);
-		lost.textContent = losses.some((one) => one) ? lossText(all) : 'not measured';
-		lost.classList.toggle('lost', isLost(all));
+		tell(unusualText(reply), losses.some((one) => one) ? lossText(all) : 'not measured', isLost(all));
 	} catch (error) {
 		if (signal.aborted) throw error;
-		unusual.textContent = error.message;
+		tell(error.message, '...', false);
 	}
 }
-function lookUp(row, cells, at) {
-	cells[0].textContent = '';
-	button('look', cells[0], (event) => { event.stopPropagation(); cells[0].textContent = '...'; look(row, cells, at.stop.signal).catch(() => {}); }, 'reads the trace');
+/* What is known of sources, in the lines that show them now: sorting makes these anew. */
+function looksOf(rows, signal) {
+	const known = new Map(), lines = new Map(), asked = new Set(rows.slice(0, LOOKED_AT));
+	const paint = (row) => {
+		const line = lines.get(row), [unusual, lost, isLost] = known.get(row) || ['...', '...', false];
+		if (!line || row.why) return;
+		line.cells[3].textContent = unusual;
+		line.cells[4].textContent = lost;
+		line.cells[4].classList.toggle('lost', isLost);
+		if (!asked.has(row)) {
+			line.cells[3].textContent = '';
+			button('look', line.cells[3], (event) => { event.stopPropagation(); ask(row).catch(() => {}); }, 'reads the trace');
+		}
+	};
+	const ask = (row) => {
+		asked.add(row);
+		paint(row);
+		return look(row, (...found) => { known.set(row, found); paint(row); }, signal);
+	};
+	return { ask, dress(line, row) { line.title = row.name; lines.set(row, line); paint(row); } };
 }
 views.sources = {
 	title: 'Sources',
@@ -65,7 +78,7 @@ views.sources = {
 		const rows = all.filter((row) => JSON.stringify([row.name, row.kind, row.traces.map(traceName)]).toLowerCase().includes(wanted));
 		element('p', plural(rows.length, 'source') + (rows.length < all.length ? ' of ' + all.length : '') + '. Choose one: its line leads to its time line, or to its hosts.', into);
 		if (!rows.length) return sayNothing(into, 'No source has "' + at.params.find + '".', 'Search for another name.');
-		const place = element('div', '', into), shown = new Map();
+		const place = element('div', '', into), looks = looksOf(rows, at.stop.signal);
 		place.className = 'wide';
 		tableIn(place, rows, [
 			['source', shortName, true, (row) => row.name],
@@ -75,13 +88,8 @@ views.sources = {
 			['lost', () => '...', true],
 			['begin (UTC)', (row) => whenText(row.begin), false, (row) => Number(row.begin || 0)],
 			['length', (row) => longText(lengthOf(row.begin, row.end)), false, (row) => lengthOf(row.begin, row.end) || 0],
-		], (row) => row.why ? null : [sourceAddress(row)]);
-		[...place.querySelector('table').rows].slice(1).forEach((line, i) => {
-			line.title = rows[i].name;
-			shown.set(rows[i], [line.cells[3], line.cells[4]]);
-		});
-		for (const [row, cells] of [...shown].slice(LOOKED_AT)) if (!row.why) lookUp(row, cells, at);
-		for (const [row, cells] of [...shown].slice(0, LOOKED_AT)) if (!row.why) await look(row, cells, at.stop.signal);
+		], (row) => row.why ? null : [sourceAddress(row)], undefined, looks.dress);
+		for (const row of rows.slice(0, LOOKED_AT)) if (!row.why) await looks.ask(row);
 	},
 	command: () => ['sillage serve', ...(sources || []).map(sourceWord)].join(' '),
 };

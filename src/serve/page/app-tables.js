@@ -156,7 +156,7 @@ views.compare = {
 		return null;
 	},
 	command(at) {
-		const side = (index, from, until) => { const path = sourceWord(sources[index]); return from || until ? path + '@' + (from || '') + '..' + (until || '') : path; };
+		const side = (index, from, until) => { return sourceWord(sources[index], from || until ? '@' + (from || '') + '..' + (until || '') : ''); };
 		const { a, b, a_begin, a_end, b_begin, b_end, analyses } = at.params;
 		return sources && sources[a] && sources[b] ? command('compare', [['a', analyses]], side(a, a_begin, a_end), side(b, b_begin, b_end)) : '';
 	},
