@@ -283,7 +283,7 @@ static void note_rename(struct convert *convert, const struct recipe *recipe,
 			return;
 		}
 		recipe_chars(old, event, was, sizeof(was));
-		if (memcmp(was, task->name, sizeof(was)) != 0) {
+		if (strncmp(was, task->name, sizeof(was)) != 0) {
 			return;
 		}
 	}

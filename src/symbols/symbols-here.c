@@ -84,7 +84,7 @@ static bool has_kernels_numbers(void)
 /* ---- what is mapped ---- */
 
 struct mapped {
-	uint64_t begin, end, inode;
+	uint64_t begin, end, offset, inode;
 	const char *path; /* "": no file */
 };
 
@@ -94,8 +94,8 @@ static bool read_mapping_line(char *line, struct mapped *ret)
 	int path = 0;
 
 	*ret = (struct mapped){ .path = "" };
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNu64 " %n", &ret->begin,
-		   &ret->end, &ret->inode, &path) < 3) {
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 " %n", &ret->begin,
+		   &ret->end, &ret->offset, &ret->inode, &path) < 4) {
 		return false;
 	}
 	ret->path = path > 0 ? line + path : "";
@@ -121,11 +121,13 @@ static void tell_image(const struct symbols_event *who, const struct mapped *ima
 	}
 }
 
-/* A file's parts follow one another, the first of which has its begin. */
+/* A file's parts follow one another.  Between them, and behind, may be what is of no file: zeroes,
+ * and code that was copied to huge pages. */
 static void tell_images(const struct symbols_event *who, char *maps, symbols_here_fn *each,
 			void *user)
 {
 	struct mapped image = { .path = "" }, one;
+	uint64_t reach = 0; /* the end of the last mapping that adjoins */
 	char *rest = maps, *line;
 
 	while ((line = strsep(&rest, "\n"))) {
@@ -133,16 +135,19 @@ static void tell_images(const struct symbols_event *who, char *maps, symbols_her
 			       one.inode == image.inode && strcmp(one.path, image.path) == 0;
 
 		if (goes_on) {
-			image.end = one.end;
+			image.end = reach = one.end;
 			continue;
 		}
-		if (one.path[0] != '/' && one.begin == image.end && one.begin > 0) {
-			continue; /* of no file: the end of the image before, which is 0 at first */
+		if (one.path[0] != '/' && one.begin == reach && one.begin > 0) {
+			reach = one.end;
+			continue;
 		}
 		if (image.path[0] == '/') {
 			tell_image(who, &image, each, user);
 		}
 		image = one;
+		reach = one.end;
+		image.begin -= image.offset < image.begin ? image.offset : 0;
 	}
 }
 

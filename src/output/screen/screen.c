@@ -188,7 +188,7 @@ static int key_of(int key)
 			return keys[i].ours;
 		}
 	}
-	return key;
+	return key < 256 ? key : 0; /* others mean nothing here, and their numbers are ours */
 }
 
 static void mouse_event(struct view *view)
