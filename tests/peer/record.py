@@ -59,6 +59,47 @@ json.dump(dict(pid=os.getpid(), children=children, reads=READS, writes=WRITES, t
 
 
 # It runs itself, a thread, and a child that executes nothing; as the first process of a PID namespace, if it is told so.
+# On one CPU, by priority: "low" has the lock that "high" wants, and "medium" takes the CPU from it.
+INVERSION = r'''
+import json, multiprocessing, os, sys, time
+SPIN_S, LATER_S = 0.06, 0.03
+def run_ns():
+    with open('/proc/self/schedstat') as file:
+        return int(file.read().split()[0])
+def spin():
+    end = time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID) + SPIN_S
+    while time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID) < end:
+        pass
+def begin(name, priority, does):
+    pid = os.fork()
+    if pid == 0:
+        with open('/proc/self/comm', 'w') as file:
+            file.write(name)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        does()
+        os._exit(0)
+    return pid
+def low():
+    with lock:
+        os.write(start_writer, b'x')
+        spin()
+def high():
+    os.read(start_reader, 1)
+    with lock:
+        pass
+def medium():
+    time.sleep(LATER_S)
+    before = run_ns()
+    spin()
+    os.write(told_writer, b'%d' % (run_ns() - before))
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(40))  # none of them runs before all are there
+lock, (start_reader, start_writer), (told_reader, told_writer) = multiprocessing.Lock(), os.pipe(), os.pipe()
+pids = dict(low=begin('low', 10, low), medium=begin('medium', 20, medium), high=begin('high', 30, high))
+for pid in pids.values():
+    os.waitpid(pid, 0)
+json.dump(dict(pids, ran=int(os.read(told_reader, 100))), open(sys.argv[1], 'w'))
+'''
 PLACED = r'''
 import json, os, subprocess, sys, threading, time
 note, is_first = sys.argv[1:3]
@@ -713,6 +754,28 @@ def placed(sillage, place):
         inner['pid_ns'], by_service[container]['run_ns'], by_service[service]['run_ns'])
 
 
+def inversions(sillage, place):
+    """Who of lower priority had the CPU while a thread waited for one of still lower: as long as its own account says."""
+    with open(place + '/inversion.py', 'w') as file:
+        file.write(INVERSION)
+    trace, note = place + '/inversions', place + '/inversions.json'
+    status, said = run(sillage, '-v', '-o', trace, '--buffer', '32M', '--', sys.executable, place + '/inversion.py', note)
+    if status != 0 and 'PermissionError' in said:
+        return 'inversions: skipped, no real-time priorities here'
+    assert status == 0 and balances(said) == 0, said
+    with open(note) as file:
+        truth = json.load(file)
+    done = subprocess.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(truth['high']), trace], capture_output=True, check=True)
+    # Who has a semaphore the trace does not say: what its wait is made of stands apart from locks.
+    found = json.loads(done.stdout)['apart']
+    ours = [one for one in found if one.get('call') == 'futex' and one['rival']['tid'] == truth['medium'] and one['on_path']['tid'] == truth['low']]
+    ns = sum(one['end'] - one['begin'] for one in ours)
+    assert ours and all(one['kind'] == 'unbounded' for one in ours), found
+    # Its account is asked for within its run: begin and end are not in it.
+    assert truth['ran'] <= ns <= truth['ran'] * 1.05 + 2000000, (ns, truth)
+    return 'inversions: %d ns of "medium", which says %d' % (ns, truth['ran'])
+
+
 def main():
     sillage, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
     if not os.access(TRACEFS + '/instances', os.W_OK) or not shutil.which('babeltrace2'):
@@ -720,7 +783,7 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names, placed, offline):
+        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names, placed, inversions, offline):
             # That moves all programs of the host: it runs alone, if it is asked for.
             if test.__name__ not in only and (only or test is offline):
                 continue
