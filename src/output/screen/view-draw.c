@@ -418,8 +418,7 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 		"r I                the other way round",
 		"%                  shares of the window as times, and back",
 		"p F5               threads below their processes, and back",
-		"mouse              a list, a column to sort by, a row; twice: all about its "
-		"thread",
+		"mouse              a list, a column to sort by, a row; twice: its thread",
 		"m                  the mouse selects text of the terminal, and back",
 		"/ F3 F4            show only names that contain a text (Esc: all)",
 		"space              pause, go on",
