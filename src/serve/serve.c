@@ -178,6 +178,16 @@ static bool send_file(struct evhttp_request *request, const char *path)
 
 /* ---- the server ---- */
 
+/* Pages of other sites cannot read replies, but could have them computed.  Browsers say who asks;
+ * programs do not. */
+static bool is_of_another_site(struct evhttp_request *request)
+{
+	const char *site =
+		evhttp_find_header(evhttp_request_get_input_headers(request), "Sec-Fetch-Site");
+
+	return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+}
+
 static void on_request(struct evhttp_request *request, void *arg)
 {
 	struct serve *serve = arg;
@@ -185,7 +195,10 @@ static void on_request(struct evhttp_request *request, void *arg)
 	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
 	const char *query = uri ? evhttp_uri_get_query(uri) : NULL;
 
-	if (path && strcmp(path, "/") == 0) {
+	if (path && strncmp(path, API_PLACE, strlen(API_PLACE)) == 0 &&
+	    is_of_another_site(request)) {
+		send_error(request, 403, "a page of another site has asked");
+	} else if (path && strcmp(path, "/") == 0) {
 		send_page(serve, request);
 	} else if (path && send_file(request, path)) {
 		return;

@@ -350,6 +350,9 @@ def test_wrong(t):
         assert server.get(PLACE + 'sources', headers={'Host': host})[0] == 403, host
     for host in ('localhost:%d' % server.port, '127.0.0.1', '[::1]:1'):
         assert server.get('/', headers={'Host': host})[0] == 200, host
+    for site, status in (('cross-site', 403), ('same-site', 403), ('', 403), ('same-origin', 200), ('none', 200)):
+        assert server.get(PLACE + 'sources', headers={'Sec-Fetch-Site': site})[0] == status, site
+        assert server.get('/', headers={'Sec-Fetch-Site': site})[0] == 200, site
     assert server.get(PLACE + 'sources?' + 'x' * 20000)[0] == 400
     os.unlink(evil)
     server.reply(PLACE + 'sources')  # it was looked up once
