@@ -258,7 +258,10 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 				 transfer->error[0] ? transfer->error : curl->easy_strerror(code));
 	}
 	if (status == 401 || status == 403) {
-		return err_raise(err, -EACCES, "%s: %s", name, reason_of(transfer));
+		const char *reason = reason_of(transfer);
+
+		return err_raise(err, -EACCES, "%s: HTTP status %ld%s%s", name, status,
+				 *reason ? ": " : "", reason);
 	}
 	if (status != STATUS_OK || has_failed(transfer)) {
 		const char *reason = reason_of(transfer);
@@ -266,7 +269,7 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 			: status == 502 || status == 503 || status == 504 ? -EIO
 									  : -EREMOTEIO;
 
-		return err_raise(err, r, "%s: status %ld%s%s", name, status,
+		return err_raise(err, r, "%s: HTTP status %ld%s%s", name, status,
 				 *reason ? ": " : ", and an error", reason);
 	}
 	return 0;
