@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -443,6 +444,14 @@ def test_slow(t):
         peer.wait_until(lambda: not server.children())
         assert size > 100000 and len(server.get(path)[2]) == size
     server.finish()
+
+
+def test_printed(t):
+    """What a command prints beyond the bound is an error, with what to ask for instead."""
+    words = [t.sillage, 'api', '--max-memory=1G', 'events?source=0&limit=1000', trace(t, 'rt-mqueue')]
+    out = subprocess.run(words, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
+    error = checked(out.stdout)['error']
+    assert out.returncode == 1 and error['status'] == 422 and 'it prints more than' in error['message'], out
 
 
 # ---- mutated requests ----

@@ -8,9 +8,14 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "api/reply.h"
@@ -118,8 +123,24 @@ static void on_said(const char *line)
 	api_reply_say(said_by, line);
 }
 
+/* Whether all that was printed is in the file, which RLIMIT_FSIZE bounds; the command may have said
+ * so, and gone on.  What is not there is no part of the reply. */
+static bool end_printing(int fd)
+{
+	bool is_whole = fflush(stdout) == 0 && !ferror(stdout);
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+	struct stat found = { 0 };
+
+	__fpurge(stdout);
+	clearerr(stdout);
+	(void)getrlimit(RLIMIT_FSIZE, &limit);
+	(void)fstat(fd, &found);
+	return is_whole && (rlim_t)found.st_size < limit.rlim_cur;
+}
+
 /* The command's lines; NULL: there is no room for them. */
-static FILE *run_command(const struct command *command, const struct words *words, int *ret_status)
+static FILE *run_command(const struct command *command, const struct words *words, int *ret_status,
+			 bool *ret_is_whole)
 {
 	int fd = memfd_create("answer", MFD_CLOEXEC), before;
 
@@ -131,7 +152,7 @@ static FILE *run_command(const struct command *command, const struct words *word
 	(void)dup2(fd, STDOUT_FILENO);
 	assert(words->all.count > 0 && strcmp(words->all.at[0], command->name) == 0);
 	*ret_status = cmd_run(command, (int)words->all.count, words->all.at);
-	(void)fflush(stdout);
+	*ret_is_whole = end_printing(fd);
 	(void)dup2(before, STDOUT_FILENO);
 	(void)close(before);
 	(void)lseek(fd, 0, SEEK_SET);
@@ -143,13 +164,21 @@ static int take_command(struct answer_run *answer, const struct command *command
 			struct words *words)
 {
 	int status = EXIT_FAILED;
+	bool is_whole = true;
 	FILE *printed;
 
 	said_by = answer->reply;
 	say_to(on_said);
-	printed = run_command(command, words, &status);
+	printed = run_command(command, words, &status, &is_whole);
 	if (!printed) {
 		(void)err_raise(&answer->err, -errno, "a file in memory: %s", strerror(errno));
+	} else if (!is_whole) {
+		status = EXIT_FAILED;
+		(void)err_raise(&answer->err, -EFBIG,
+				"it prints more than %d MiB: a shorter range, longer windows, a "
+				"smaller offset",
+				API_PRINTED_BYTES >> 20);
+		api_reply_say(answer->reply, answer->err.text);
 	} else if (status != EXIT_USAGE &&
 		   api_reply_take(answer->reply, printed, &answer->err) < 0) {
 		status = EXIT_FAILED;

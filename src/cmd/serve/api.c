@@ -34,11 +34,12 @@ static void set_process_limit(__rlimit_resource_t what, uint64_t most)
 	(void)setrlimit(what, &limit);
 }
 
-/* What is beyond ends the process, and leaves no core. */
+/* What is beyond ends the process, and leaves no core; of what it prints, the command. */
 static void bound_memory(uint64_t most)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read it */
 	set_process_limit(RLIMIT_CORE, 0);
+	(void)signal(SIGXFSZ, SIG_IGN);                     /* it is an error of writing */
 	set_process_limit(RLIMIT_FSIZE, API_PRINTED_BYTES); /* of a file in memory, too */
 	if (MAY_LIMIT) {
 		set_process_limit(RLIMIT_DATA, most);
