@@ -96,6 +96,23 @@ static void fail(struct workers_one *work, int status, const char *why)
 	finish(work, status, text, strlen(text));
 }
 
+/* What could be asked for instead. */
+static const char *late_hint(const struct workers_one *work)
+{
+	struct api_request request;
+	struct err ignored;
+	size_t count = 0;
+	bool has_range;
+
+	while (work->workers->config.sources[count]) {
+		count++;
+	}
+	has_range = api_parse(work->request, count, &request, &ignored) < 0 ||
+		    request.what != API_SOURCES;
+	api_request_fini(&request);
+	return has_range ? ": a shorter range, or an index (sillage index)" : "";
+}
+
 /* Its exit status says what its reply is (main.c). */
 static void end_with(struct workers_one *work, int status)
 {
@@ -104,10 +121,9 @@ static void end_with(struct workers_one *work, int status)
 	char why[160];
 
 	if (work->is_late) {
-		(void)snprintf(why, sizeof(why),
-			       "it takes longer than %.0f s (--max-time): a shorter range, or an "
-			       "index (sillage index)",
-			       (double)work->workers->config.max_time_ns / (double)NS_PER_S);
+		(void)snprintf(why, sizeof(why), "it takes longer than %g s (--max-time)%s",
+			       (double)work->workers->config.max_time_ns / (double)NS_PER_S,
+			       late_hint(work));
 		fail(work, 504, why);
 	} else if (len > API_REPLY_BYTES + 1) {
 		fail(work, 500, "the reply has no end");
@@ -174,7 +190,7 @@ static void on_written(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the begin of one ---- */
 
-static int spawn(struct workers_one *work, char *const *argv, int output)
+static int spawn(struct workers_one *work, char *const *argv, char *const *env, int output)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -194,7 +210,7 @@ static int spawn(struct workers_one *work, char *const *argv, int output)
 	(void)posix_spawnattr_setpgroup(&attributes, 0);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 							    POSIX_SPAWN_SETSIGDEF);
-	r = posix_spawn(&work->pid, "/proc/self/exe", &files, &attributes, argv, environ);
+	r = posix_spawn(&work->pid, "/proc/self/exe", &files, &attributes, argv, env);
 	(void)posix_spawnattr_destroy(&attributes);
 	(void)posix_spawn_file_actions_destroy(&files);
 	return r;
@@ -205,7 +221,9 @@ static int start(struct workers_one *work)
 	const struct workers_config *config = &work->workers->config;
 	char *memory = mem_printf("--max-memory=%" PRIu64, config->max_memory);
 	char *jobs = mem_printf("--jobs=%" PRIu64, config->jobs);
-	VEC(const char *) words = { 0 };
+	char *server =
+		mem_printf(WORKERS_VARIABLE "=%d %" PRIu64, (int)getpid(), config->max_time_ns);
+	VEC(const char *) words = { 0 }, env = { 0 };
 	int ends[2], r;
 
 	*vec_push(&words) = "sillage";
@@ -217,14 +235,25 @@ static int start(struct workers_one *work)
 		*vec_push(&words) = config->sources[i];
 	}
 	*vec_push(&words) = NULL;
+	*vec_push(&env) = server; /* the first of a name counts */
+	for (size_t i = 0; config->environment[i]; i++) {
+		*vec_push(&env) = config->environment[i];
+	}
+	for (size_t i = 0; environ[i]; i++) {
+		*vec_push(&env) = environ[i];
+	}
+	*vec_push(&env) = NULL;
 	r = pipe2(ends, O_CLOEXEC) < 0 ? errno : 0;
 	if (r == 0) {
-		r = spawn(work, (char *const *)(uintptr_t)words.at, ends[1]);
+		r = spawn(work, (char *const *)(uintptr_t)words.at,
+			  (char *const *)(uintptr_t)env.at, ends[1]);
 		(void)close(ends[1]);
 		work->fd = ends[0];
 		(void)fcntl(work->fd, F_SETFL, O_NONBLOCK);
 	}
 	vec_fini(&words);
+	vec_fini(&env);
+	free(server);
 	free(memory);
 	free(jobs);
 	return r;

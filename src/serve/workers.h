@@ -6,8 +6,8 @@
  *                     └────────────┴──► workers_drop()
  *
  * What is in traces and stores is untrusted, and a computation may be long: another process takes
- * no time and no memory of the server's, can be left at any moment, and has none of its keys,
- * passwords or connections.  Everything here runs in the thread of the event loop.
+ * no time and no memory of the server's, can be left at any moment, and has none of its keys, users
+ * or connections.  Everything here runs in the thread of the event loop.
  *
  * Bounds: of processes, of requests that wait, of the time, the memory and the reply of each.
  */
@@ -20,11 +20,17 @@ struct event_base;
 struct workers_one;
 struct workers;
 
+/* In the environment of each: "PID NS", the server, without which it does not go on, and its
+ * max_time_ns. */
+#define WORKERS_VARIABLE "SILLAGE_SERVE"
+
 struct workers_config {
-	const char *const *sources; /* paths or URLs, ends with NULL; it must outlive the workers */
-	size_t most;                /* at once */
-	uint64_t jobs, max_memory;  /* of each */
-	uint64_t max_time_ns;       /* of each, from when it begins; 0: no limit */
+	/* Both end with NULL, and must outlive the workers. */
+	const char *const *sources; /* what they are called: everybody on this machine sees it */
+	const char *const *environment; /* "NAME=VALUE", beside that of this process: secrets */
+	size_t most;                    /* at once */
+	uint64_t jobs, max_memory;      /* of each */
+	uint64_t max_time_ns;           /* of each, from when it begins; 0: no limit */
 };
 
 struct workers *workers_new(struct event_base *base, const struct workers_config *config);

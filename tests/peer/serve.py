@@ -6,9 +6,11 @@ Goal    Each reply is of the schema, its figures are those of `-f json` of the c
 
 SILLAGE_MUTATED=N SILLAGE_SEED=S: so many wrong requests (200).  usage: serve.py SILLAGE APP DATA [x NAME]
 """
+import base64
 import contextlib
 import fnmatch
 import http.client
+import http.server
 import json
 import os
 import random
@@ -18,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -61,12 +64,15 @@ def store(t):
 
 
 class Server:
-    def __init__(self, t, *args):
+    def __init__(self, t, *args, **env):
         self.err = os.path.join(t.scratch, 'serve-%d.err' % time.monotonic_ns())
         with open(self.err, 'w') as err:
-            self.process = subprocess.Popen([t.sillage, 'serve', *args], stdout=subprocess.PIPE, stderr=err, text=True)
+            self.process = subprocess.Popen([t.sillage, 'serve', *args], stdout=subprocess.PIPE, stderr=err, text=True,
+                                            env=dict(os.environ, **env))
         t.processes.append(self.process)
         self.address = self.process.stdout.readline().strip()
+        if 'libcurl' in self.said():
+            raise peer.Skip('libcurl is not installed')
         assert self.address, self.said()
         self.port = int(self.address.rstrip('/').rsplit(':', 1)[1])
 
@@ -452,6 +458,90 @@ def test_printed(t):
     out = subprocess.run(words, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
     error = checked(out.stdout)['error']
     assert out.returncode == 1 and error['status'] == 422 and 'it prints more than' in error['message'], out
+
+
+def test_left(t):
+    """A process that computes does not outlive its server, however that ends."""
+    words = [t.sillage, 'api', 'sources', trace(t, 'rt-mqueue')]
+    for pid, runs in ((os.getpid(), True), (os.getppid(), False)):
+        out = subprocess.run(words, stdout=subprocess.PIPE, env=dict(os.environ, SILLAGE_SERVE='%d 0' % pid))
+        assert (out.returncode == 0) == bool(out.stdout) == runs, out
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        server = Server(t, '--port', '0', '--max-time', '1s', silent_url(silent))
+        link = server.begin(PLACE + 'tables?source=0')
+        peer.wait_until(server.children)
+        child, = server.children()
+        server.process.send_signal(signal.SIGSTOP)
+        peer.wait_until(lambda: open('/proc/%s/stat' % child).read().rsplit(')', 1)[1].split()[0] == 'Z')
+        server.process.send_signal(signal.SIGCONT)
+        link.close()
+        server.finish()
+
+
+# ---- sources ----
+
+def silent_url(listener):
+    """A store on a server that accepts, and never answers."""
+    return 'clickhouse://127.0.0.1:%d/db' % listener.getsockname()[1]
+
+
+def test_passwords(t):
+    """Passwords of stores reach their server, and nobody else: neither who asks, nor who looks at processes."""
+    seen, words = [], []
+
+    class Refuses(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            seen.append(base64.b64decode(self.headers['Authorization'].split()[1]).decode())
+            for child in server.children():
+                with open('/proc/%s/cmdline' % child) as file:
+                    words.append(file.read())
+            self.send_response(401)
+            self.send_header('Content-Length', '0')
+            self.end_headers()
+
+        do_GET = do_POST
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Refuses) as refuses:
+        threading.Thread(target=refuses.serve_forever, daemon=True).start()
+        place = '127.0.0.1:%d/db' % refuses.server_port
+        server = Server(t, '--port', '0', *('clickhouse://%s@%s' % (user, place) for user in ('bob:s3cret', 'amy', 'eve:s4cret')),
+                        SILLAGE_STORE_PASSWORD='s5cret', SILLAGE_SERVE='1 1')  # as of a server that has started this one
+        body = server.get(PLACE + 'sources')[2].decode()
+        rows = checked(body)['rows']
+        assert [row['name'] for row in rows] == ['clickhouse://' + place] * 3 and 'cret' not in body, body
+        assert all('HTTP status 401' in row['why'] for row in rows), rows
+        assert 'HTTP status 401' in server.reply(PLACE + 'tables?source=1', 422)['error']['message']
+        assert set(seen) == {'bob:s3cret', 'amy:s5cret', 'eve:s4cret'} and seen[-1] == 'amy:s5cret', seen
+        assert words and 'cret' not in ''.join(words), words
+        server.finish()
+        refuses.shutdown()
+
+
+def test_gone(t):
+    """A source that is gone, or silent, says so in its row, and holds no other up."""
+    stored = store(t)
+    server = Server(t, '--port', '0', stored, trace(t, 'rt-mqueue'))
+    os.unlink(stored)
+    rows = server.reply(PLACE + 'sources')['rows']
+    assert [(row['kind'], 'why' in row) for row in rows] == [('store', True), ('trace', False)] and 'No such file' in rows[0]['why'], rows
+    assert server.reply(PLACE + 'tables?source=1')['rows']
+    for request in ('tables?source=0', 'compare?a=1&b=0'):
+        assert 'No such file' in server.reply(PLACE + request, 422)['error']['message'], request
+    server.finish()
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        server = Server(t, '--port', '0', '--max-time', '12s', silent_url(silent), trace(t, 'rt-mqueue'))
+        rows = server.reply(PLACE + 'sources?count=1')['rows']
+        assert rows[0]['why'] == 'it takes too long' and 'why' not in rows[1] and rows[1]['events'] > 0, rows
+        link = server.begin(PLACE + 'sources')
+        peer.wait_until(server.children)
+        os.kill(int(server.children()[0]), signal.SIGSTOP)
+        said = link.recv(4096)
+        assert b' 504 ' in said and b'--max-time' in said and b'range' not in said, said
+        link.close()
+        server.finish()
 
 
 # ---- mutated requests ----

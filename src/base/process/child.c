@@ -8,12 +8,27 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/now.h"
 
 #define SOON_MS 2 /* most children end at once */
+
+char *child_take_variable(const char *name)
+{
+	char *value = getenv(name), *ret = NULL;
+
+	if (value) {
+		ret = mem_strdup(value);
+		explicit_bzero(value, strlen(value)); /* /proc/PID/environ has it, too */
+		(void)unsetenv(name);
+	}
+	return ret;
+}
 
 bool child_has_ended(pid_t pid, int *ret_status)
 {

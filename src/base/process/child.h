@@ -1,5 +1,5 @@
 /*
- * child: the end of a process that this one has started.
+ * child: what a process that this one starts inherits, and its end.
  *
  * No child is waited for without a limit, and none is left as a zombie.  Elsewhere there is no
  * waitpid() (contrib/tidy.py).
@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* Takes a variable out of the environment, which processes that are started inherit.  The caller
+ * frees it; NULL: there is none.  Before other threads are. */
+char *child_take_variable(const char *name);
 
 /* Whether it has ended, which is then all over: its number may be another process's.
  * @ret_status: as wait(2) has it; NULL is fine. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio_ext.h>
@@ -21,7 +22,9 @@
 #include "api/reply.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/process/foreign.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "run/captured.h"
 #include "run/say.h"
@@ -29,6 +32,7 @@
 struct answer_run {
 	const struct answering *with;
 	const struct api_request *request;
+	struct served_source *sources; /* of all, those that were found */
 	struct api_reply *reply;
 	struct err err;
 };
@@ -55,6 +59,19 @@ static void push_word(struct words *words, const char *fmt, ...)
 	*vec_push(&words->all) = word;
 }
 
+static const struct served_source *source_of(const struct answer_run *answer, enum api_param param)
+{
+	assert(answer->request->values[param]);
+	return &answer->sources[answer->request->numbers[param]];
+}
+
+static bool is_of_stores(const struct answer_run *answer)
+{
+	return answer->request->what == API_COMPARE &&
+	       source_of(answer, API_A)->kind == API_STORE &&
+	       source_of(answer, API_B)->kind == API_STORE;
+}
+
 static void begin_words(const struct answer_run *answer, const struct command *command,
 			struct words *words)
 {
@@ -63,6 +80,9 @@ static void begin_words(const struct answer_run *answer, const struct command *c
 
 	push_word(words, "%s", command->name);
 	push_word(words, "--format=json");
+	if (is_of_stores(answer)) { /* these have no effect then, and are refused */
+		return;
+	}
 	if (command->options & with_jobs) {
 		push_word(words, "--jobs=%" PRIu64, answer->with->jobs);
 	}
@@ -197,10 +217,12 @@ static int take_command(struct answer_run *answer, const struct command *command
 	return status;
 }
 
-static const struct served_source *source_of(const struct answer_run *answer, enum api_param param)
+static int find_source(struct answer_run *answer, size_t number)
 {
-	assert(answer->request->values[param]);
-	return &answer->with->sources[answer->request->numbers[param]];
+	struct served_source *source = &answer->sources[number];
+
+	assert(number < answer->with->source_count);
+	return source->name ? 0 : source_find(answer->with->sources[number], source, &answer->err);
 }
 
 /* ---- requests ---- */
@@ -360,26 +382,87 @@ static int answer_marks(struct answer_run *answer)
 	return take_command(answer, &cmd_analyze, &losses);
 }
 
+static atomic_bool is_late; /* a share is over */
+
+static void on_share_over(int number)
+{
+	is_late = true;
+	run_stop = true;
+	now_leave_soon();
+}
+
+/* What a source takes too long for ends, and others have their time: each has an equal share of
+ * what those before it left. */
+static void begin_share(const struct answer_run *answer, size_t sources_left)
+{
+	const struct sigaction action = { .sa_handler = on_share_over };
+	uint64_t now = now_monotonic_ns(), end = answer->with->end_ns, share;
+	struct itimerval once = { 0 };
+
+	assert(sources_left > 0);
+	if (end > 0) {
+		share = (end > now ? end - now : 0) / sources_left;
+		once.it_value.tv_sec = (time_t)(share / NS_PER_S);
+		once.it_value.tv_usec = (suseconds_t)(share % NS_PER_S / 1000) + 1;
+		(void)sigaction(SIGALRM, &action, NULL);
+		(void)setitimer(ITIMER_REAL, &once, NULL);
+	}
+}
+
+/* Whether the source has taken longer than that. */
+static bool end_share(const struct answer_run *answer)
+{
+	const struct itimerval never = { 0 };
+	bool was_late;
+
+	if (answer->with->end_ns == 0) {
+		return false;
+	}
+	(void)setitimer(ITIMER_REAL, &never, NULL);
+	was_late = atomic_exchange(&is_late, false);
+	if (was_late) {
+		run_stop = false;
+		now_has_left = false;
+		now_leave_at_ns = 0;
+	}
+	return was_late;
+}
+
+static void count_events(struct answer_run *answer, const struct served_source *source,
+			 struct json_object *row)
+{
+	struct words words = { 0 };
+
+	begin_words(answer, &cmd_analyze, &words);
+	push_word(&words, "--analyses=count,cpu");
+	push_word(&words, "%s", source->path);
+	if (take_command(answer, &cmd_analyze, &words) == EXIT_DONE && !is_late) {
+		json_object_object_add(row, "events",
+				       json_object_new_uint64(api_reply_events(answer->reply)));
+	}
+	answer->err.text[0] = '\0'; /* it is among the messages */
+}
+
+/* One that is away, or silent, is a row as others are. */
 static int answer_sources(struct answer_run *answer)
 {
-	int status = EXIT_DONE;
+	size_t count = answer->with->source_count;
 
-	for (size_t i = 0; i < answer->with->source_count && !run_stop; i++) {
-		const struct served_source *source = &answer->with->sources[i];
-		struct json_object *row = source_row(source, i);
-		struct words words = { 0 };
+	for (size_t i = 0; i < count && !run_stop; i++) {
+		const struct served_source *source = &answer->sources[i];
+		struct json_object *row;
+		bool is_there;
 
-		if (answer->request->numbers[API_COUNT] && source->kind != API_STORE) {
-			begin_words(answer, &cmd_analyze, &words);
-			push_word(&words, "--analyses=count,cpu");
-			push_word(&words, "%s", source->path);
-			status = take_command(answer, &cmd_analyze, &words);
-			if (status == EXIT_DONE) {
-				json_object_object_add(
-					row, "events",
-					json_object_new_uint64(api_reply_events(answer->reply)));
-			}
-			answer->err.text[0] = '\0'; /* it is among the messages */
+		begin_share(answer, count - i);
+		is_there = find_source(answer, i) == 0;
+		row = source_row(source, i, is_there ? NULL : answer->err.text);
+		answer->err.text[0] = '\0';
+		if (is_there && answer->request->numbers[API_COUNT] && source->kind != API_STORE) {
+			count_events(answer, source, row);
+		}
+		if (end_share(answer)) {
+			json_object_object_add(row, "why",
+					       json_object_new_string("it takes too long"));
 		}
 		api_reply_row(answer->reply, row);
 	}
@@ -404,6 +487,9 @@ static int answer_with(struct answer_run *answer)
 		const struct served_source *source =
 			request->values[sources[i]] ? source_of(answer, sources[i]) : NULL;
 
+		if (source && find_source(answer, request->numbers[sources[i]]) < 0) {
+			return EXIT_FAILED;
+		}
 		if (source && !api_can(source->kind, request->what)) {
 			(void)err_raise(&answer->err, -EINVAL, "a %s has no %s",
 					api_kind_name(source->kind), api_what_name(request->what));
@@ -439,6 +525,7 @@ int answer_request(const struct answering *with, const char *text, FILE *out)
 	struct answer_run answer = { .with = with, .request = &request };
 	int status = EXIT_USAGE;
 
+	answer.sources = mem_alloc((with->source_count + 1) * sizeof(*answer.sources));
 	if (api_parse(text, with->source_count, &request, &answer.err) == 0) {
 		answer.reply = api_reply_new(&request, &answer.err);
 	}
@@ -449,5 +536,9 @@ int answer_request(const struct answering *with, const char *text, FILE *out)
 	}
 	api_reply_free(answer.reply);
 	api_request_fini(&request);
+	for (size_t i = 0; i < with->source_count; i++) {
+		source_fini(&answer.sources[i]);
+	}
+	free(answer.sources);
 	return status;
 }

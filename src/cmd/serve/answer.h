@@ -15,10 +15,11 @@
 #include "cmd/serve/source.h"
 
 struct answering {
-	const struct served_source *sources;
+	const char *const *sources; /* as source_find() takes them: those asked for are looked up */
 	size_t source_count;
 	uint64_t jobs;       /* of each command */
 	uint64_t max_memory; /* the same; 0: as it has it */
+	uint64_t end_ns;     /* monotonic: when sources share the time up to there; 0: no limit */
 };
 
 /* Writes the reply, or what is wrong, a line, and returns the exit status.  Standard output is

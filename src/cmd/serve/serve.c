@@ -22,6 +22,8 @@
 #include "run/say.h"
 #include "server/access.h"
 #include "server/repeat.h"
+#include "store/clickhouse/clickhouse-url.h"
+#include "store/rows/store-url.h"
 
 struct serving {
 	const struct options *options;
@@ -29,7 +31,7 @@ struct serving {
 	struct access *access; /* NULL: neither TLS nor users */
 	VEC(struct served_source) sources;
 	VEC(struct serve_source) shown;
-	VEC(const char *) paths;
+	VEC(const char *) paths, environment; /* of workers */
 	char *analyses;
 	struct serve *serve;
 	struct err err;
@@ -51,6 +53,31 @@ static void on_access_signal(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/* What a process that computes a reply is told: a URL, which may have a password, not among its
+ * words. */
+static void hand_on(struct serving *run, const struct served_source *source)
+{
+	if (store_is_clickhouse(source->path)) {
+		*vec_push(&run->paths) = source->name;
+		*vec_push(&run->environment) =
+			mem_printf(SOURCE_VARIABLE "=%s", run->sources.count - 1, source->path);
+	} else {
+		*vec_push(&run->paths) = source->path;
+	}
+}
+
+/* That of all URLs without one. */
+static void hand_password_on(struct serving *run)
+{
+	const char *password = clickhouse_url_kept_password();
+
+	if (password && run->environment.count > 0) {
+		*vec_push(&run->environment) = mem_printf("SILLAGE_STORE_PASSWORD=%s", password);
+	}
+	*vec_push(&run->paths) = NULL;
+	*vec_push(&run->environment) = NULL;
+}
+
 static int find_sources(struct serving *run)
 {
 	for (size_t i = 0; run->options->args[i]; i++) {
@@ -66,10 +93,10 @@ static int find_sources(struct serving *run)
 		if (r < 0) {
 			return r;
 		}
-		*vec_push(&run->paths) = source->path;
+		hand_on(run, source);
 		*vec_push(&run->shown) = (struct serve_source){ source->kind, source->name };
 	}
-	*vec_push(&run->paths) = NULL;
+	hand_password_on(run);
 	return 0;
 }
 
@@ -82,6 +109,7 @@ static void fill_workers(const struct serving *run, struct workers_config *ret)
 
 	*ret = (struct workers_config){
 		.sources = run->paths.at,
+		.environment = run->environment.at,
 		.most = (size_t)most,
 		.jobs = cpus / most > 0 ? cpus / most : 1,
 		.max_memory = options->has_max_memory ? options->max_memory : SERVE_MEMORY_BYTES,
@@ -192,6 +220,10 @@ static int run(const struct options *options)
 	vec_fini_each(&run.sources, source_fini);
 	vec_fini(&run.shown);
 	vec_fini(&run.paths);
+	VEC_EACH(&run.environment, one) {
+		free((char *)(uintptr_t)*one);
+	}
+	vec_fini(&run.environment);
 	free(run.analyses);
 	return status;
 }

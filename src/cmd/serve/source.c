@@ -17,6 +17,7 @@
 #include "relay/url.h"
 #include "run/captured.h"
 #include "run/run.h"
+#include "store/clickhouse/clickhouse-url.h"
 #include "store/reader.h"
 #include "store/rows/store-url.h"
 
@@ -39,16 +40,30 @@ static int check_trace(const char *path, struct err *err)
 	return r;
 }
 
+/* Whoever is served sees the name: it has no password. */
+static int find_server(const char *url, struct served_source *ret, struct err *err)
+{
+	struct clickhouse_url parsed;
+	int r = clickhouse_url_parse(url, &parsed, err);
+
+	ret->name = mem_strdup(r < 0 ? "clickhouse:" : parsed.shown);
+	if (r == 0) {
+		ret->path = mem_strdup(url);
+		clickhouse_url_fini(&parsed);
+	}
+	return r;
+}
+
 int source_find(const char *arg, struct served_source *ret, struct err *err)
 {
 	struct err ignored;
 	const char *file;
 
-	*ret = (struct served_source){ .name = mem_strdup(arg), .kind = API_STORE };
+	*ret = (struct served_source){ .kind = API_STORE };
 	if (store_is_clickhouse(arg)) {
-		ret->path = mem_strdup(arg);
-		return store_reader_check(arg, err);
+		return find_server(arg, ret, err);
 	}
+	ret->name = mem_strdup(arg);
 	if (url_is_one(arg)) {
 		return err_raise(err, -EINVAL, "%s: relays are no source", arg);
 	}
@@ -162,16 +177,24 @@ static int add_stored(const struct served_source *source, struct json_object *li
 	return r;
 }
 
-struct json_object *source_row(const struct served_source *source, size_t number)
+static int add_what_it_has(const struct served_source *source, struct json_object *traces,
+			   struct source_span *all, struct err *err)
+{
+	return source->kind == API_STORE ? add_stored(source, traces, all, err)
+					 : add_traces(source, traces, all, err);
+}
+
+struct json_object *source_row(const struct served_source *source, size_t number, const char *why)
 {
 	struct json_object *ret = json_object_new_object(), *traces = json_object_new_array();
 	struct json_object *answers = json_object_new_array();
 	struct source_span all = { .first = UINT64_MAX };
 	struct err err;
-	int r = source->kind == API_STORE ? add_stored(source, traces, &all, &err)
-					  : add_traces(source, traces, &all, &err);
 
-	assert(source->name && source->path);
+	assert(source->name && (source->path || why));
+	if (!why && add_what_it_has(source, traces, &all, &err) < 0) {
+		why = err.text;
+	}
 	for (int what = 0; what < API_WHATS; what++) {
 		if (api_can(source->kind, (enum api_what)what)) {
 			json_object_array_add(answers, json_object_new_string(
@@ -186,6 +209,6 @@ struct json_object *source_row(const struct served_source *source, size_t number
 	json_object_object_add(ret, "events", NULL); /* not counted */
 	json_object_object_add(ret, "traces", traces);
 	json_object_object_add(ret, "answers", answers);
-	add_text(ret, "why", r < 0 ? err.text : NULL);
+	add_text(ret, "why", why);
 	return ret;
 }

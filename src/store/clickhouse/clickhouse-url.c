@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process/child.h"
 #include "base/process/foreign.h"
 #include "base/units.h"
 #include "store/clickhouse/curl-library.h"
@@ -152,14 +153,17 @@ static char *given_password; /* of the environment; NULL: none */
 
 void clickhouse_url_take_password(void)
 {
-	char *value = getenv("SILLAGE_STORE_PASSWORD");
+	char *value = child_take_variable("SILLAGE_STORE_PASSWORD");
 
 	if (value) {
 		free(given_password);
-		given_password = mem_strdup(value);
-		explicit_bzero(value, strlen(value)); /* /proc/PID/environ has it, too */
-		(void)unsetenv("SILLAGE_STORE_PASSWORD");
+		given_password = value;
 	}
+}
+
+const char *clickhouse_url_kept_password(void)
+{
+	return given_password;
 }
 
 static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)

@@ -32,6 +32,7 @@ struct clickhouse_url {
 /* Takes $SILLAGE_STORE_PASSWORD out of the environment, which programs that are started inherit,
  * and keeps it for URLs without a password.  Before other threads are. */
 void clickhouse_url_take_password(void);
+const char *clickhouse_url_kept_password(void); /* NULL: none */
 /* -EINVAL: it is none; -ENOENT: libcurl is not installed; -errno: the password's file cannot be
  * read. */
 int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err);
