@@ -16,6 +16,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -542,6 +543,24 @@ def test_gone(t):
         assert b' 504 ' in said and b'--max-time' in said and b'range' not in said, said
         link.close()
         server.finish()
+
+
+def test_stores(t):
+    """A store need not be called one."""
+    stored, other, link = store(t), os.path.join(t.scratch, 'other.sq'), os.path.join(t.scratch, 'link.db')
+    shutil.copy(stored, other)
+    os.symlink(other, link)
+    sources = (stored, 'sqlite:' + stored, 'sqlite:' + other, link)
+    server = Server(t, '--port', '0', *sources)
+    rows = server.reply(PLACE + 'sources')['rows']
+    assert [(row['kind'], row['name'], 'why' in row) for row in rows] == [('store', name, False) for name in (stored, stored, *['sqlite:' + other] * 2)], rows
+    begin = rows[0]['begin'] + 200000000
+    for number in range(len(sources)):
+        assert server.reply(PLACE + 'hosts?source=%d' % number)['rows']
+        for request in ('tables?source=%d&analyses=cpu&begin=%d' % (number, begin), 'marks?source=%d' % number,
+                        'compare?a=%d&b=0&analyses=cpu&a_begin=%d' % (number, begin)):
+            assert server.reply(PLACE + request)['rows'] == api(t, request, *sources)['rows'], request
+    server.finish()
 
 
 # ---- mutated requests ----

@@ -58,6 +58,7 @@ int source_find(const char *arg, struct served_source *ret, struct err *err)
 {
 	struct err ignored;
 	const char *file;
+	char *real;
 
 	*ret = (struct served_source){ .kind = API_STORE };
 	if (store_is_clickhouse(arg)) {
@@ -65,13 +66,22 @@ int source_find(const char *arg, struct served_source *ret, struct err *err)
 	}
 	ret->name = mem_strdup(arg);
 	if (url_is_one(arg)) {
+		ret->kind = API_TRACE;
 		return err_raise(err, -EINVAL, "%s: relays are no source", arg);
 	}
 	file = store_file_of(arg, &ignored);
-	ret->path = realpath(file ? file : arg, NULL);
-	if (!ret->path) {
+	ret->kind = file ? API_STORE : API_TRACE;
+	if (file && store_file_of(file, &ignored)) {
+		free(ret->name);
+		ret->name = mem_strdup(file); /* without "sqlite:", which it does not need */
+	}
+	real = realpath(file ? file : arg, NULL);
+	if (!real) {
 		return err_raise(err, -errno, "%s: %s", arg, strerror(errno));
 	}
+	/* Its name need not say that it is a store, nor that of what a link leads to. */
+	ret->path = file ? mem_printf("sqlite:%s", real) : mem_strdup(real);
+	free(real);
 	if (file) {
 		return store_reader_check(ret->path, err);
 	}
