@@ -468,12 +468,12 @@ def test_left(t):
         out = subprocess.run(words, stdout=subprocess.PIPE, env=dict(os.environ, SILLAGE_SERVE='%d 0' % pid))
         assert (out.returncode == 0) == bool(out.stdout) == runs, out
     with socket.create_server(('127.0.0.1', 0)) as silent:
-        server = Server(t, '--port', '0', '--max-time', '1s', silent_url(silent))
+        server = Server(t, '--port', '0', '--max-time', '4s', silent_url(silent))
         link = server.begin(PLACE + 'tables?source=0')
         peer.wait_until(server.children)
         child, = server.children()
         server.process.send_signal(signal.SIGSTOP)
-        peer.wait_until(lambda: open('/proc/%s/stat' % child).read().rsplit(')', 1)[1].split()[0] == 'Z')
+        peer.wait_until(lambda: read('/proc', child, 'stat').rsplit(')', 1)[1].split()[0] == 'Z')
         server.process.send_signal(signal.SIGCONT)
         link.close()
         server.finish()
