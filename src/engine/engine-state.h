@@ -42,6 +42,7 @@ struct trace_part {
 	struct metadata_stream *metadata;
 	uint32_t notes_said; /* of the metadata */
 	bool ignores_uuid;
+	bool is_dead;       /* its metadata could not be read before it had a trace block */
 	void *user;         /* of its retained packets, as far as it is not the trace's */
 	uint64_t unfetched; /* packets lost of streams that were never identified, unless the next
 			     * connection announces them again */

@@ -18,14 +18,15 @@ struct metadata_stream *trace_new_part(const struct trace *trace)
 	return metadata;
 }
 
-/* Adds those whose metadata has come so far to the tree of all, in their order. */
+/* Adds those whose metadata has come so far to the tree of all, in their order.  One that cannot be
+ * read keeps its number, with no types: those after it go on. */
 static void join_parts(struct trace *trace)
 {
 	for (; trace->joined < trace->parts.count; trace->joined++) {
-		const struct metadata *types =
-			metadata_stream_types(trace->parts.at[trace->joined].metadata);
+		const struct trace_part *part = &trace->parts.at[trace->joined];
+		const struct metadata *types = metadata_stream_types(part->metadata);
 
-		if (!types->has_trace) {
+		if (!types->has_trace && !(part->is_dead && trace->expects_parts)) {
 			break;
 		}
 		metadata_join_add(trace->join, types);

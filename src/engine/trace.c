@@ -292,8 +292,8 @@ static int replan(struct trace *trace, struct err *err)
 	return 0;
 }
 
-int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
-			bool is_last, struct err *err)
+static int feed_part(struct trace *trace, uint32_t part, const void *bytes, size_t len,
+		     bool is_last, struct err *err)
 {
 	struct metadata_stream *metadata = trace->parts.at[part].metadata;
 	const uint8_t *fed = bytes;
@@ -316,7 +316,21 @@ int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, s
 			return err_raise(err, -EINVAL, "metadata has no trace block");
 		}
 	}
-	return replan(trace, err);
+	return 0;
+}
+
+int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
+			bool is_last, struct err *err)
+{
+	struct trace_part *of = &trace->parts.at[part];
+	int r;
+
+	if (of->is_dead && part < trace->joined) {
+		return err_raise(err, -EINVAL, "its metadata could not be read before");
+	}
+	r = feed_part(trace, part, bytes, len, is_last, err);
+	of->is_dead = r < 0 && !metadata_stream_types(of->metadata)->has_trace;
+	return r < 0 ? r : replan(trace, err);
 }
 
 int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
@@ -367,7 +381,8 @@ const struct plan *trace_plan(const struct trace *trace)
 
 const struct plan *trace_part_plan(const struct trace *trace, uint32_t part)
 {
-	bool is_in = trace->plan && part < (trace->plan->parts ? trace->plan->part_count : 1);
+	bool is_in = trace->plan && !trace->parts.at[part].is_dead &&
+		     part < (trace->plan->parts ? trace->plan->part_count : 1);
 
 	return is_in ? plan_part(trace->plan, part) : NULL;
 }

@@ -392,6 +392,41 @@ START_TEST(parts_fail_alone)
 }
 END_TEST
 
+/* One whose metadata could not be read does not hide those after it, and stays away. */
+START_TEST(parts_after_one_that_failed)
+{
+	struct engine_fixture fixture = { 0 };
+	uint32_t failed, part;
+	uint64_t lasts;
+
+	engine_fixture_init(&fixture);
+	trace_set_live(fixture.trace);
+	trace_expect_parts(fixture.trace);
+	engine_fixture_metadata(&fixture);
+	failed = trace_add_part(fixture.trace);
+	if (_i == 0) {
+		ck_assert_int_eq(feed_part(&fixture, failed, "/* CTF 1.8 */ trace };", 22),
+				 -EINVAL);
+	} else {
+		lasts = fixture.engine->account->lasts;
+		fixture.engine->account->lasts = 0;
+		ck_assert_int_eq(feed_part(&fixture, failed, program, strlen(program)), -ENOMEM);
+		fixture.engine->account->lasts = lasts;
+	}
+	part = trace_add_part(fixture.trace);
+	ck_assert_int_eq(feed_part(&fixture, part, program, strlen(program)), 0);
+	ck_assert_ptr_nonnull(trace_part_plan(fixture.trace, part));
+	check_classes(&fixture, (const char *[]){ "sched_switch", "p:a", NULL });
+	ck_assert_ptr_null(trace_part_plan(fixture.trace, failed));
+	trace_metadata_restart(fixture.trace, failed);
+	ck_assert_int_eq(feed_part(&fixture, failed, program, strlen(program)), -EINVAL);
+	check_classes(&fixture, (const char *[]){ "sched_switch", "p:a", NULL });
+	trace_finish(fixture.trace, 0);
+	trace_free(fixture.trace);
+	engine_fixture_fini(&fixture);
+}
+END_TEST
+
 Suite *suite_engine(void)
 {
 	Suite *suite = suite_create("engine");
@@ -403,6 +438,7 @@ Suite *suite_engine(void)
 	tcase_add_test(tcase, states_by_description);
 	tcase_add_loop_test(tcase, parts_come_later_and_again, 0, 7);
 	tcase_add_loop_test(tcase, parts_fail_alone, 0, 2);
+	tcase_add_loop_test(tcase, parts_after_one_that_failed, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
