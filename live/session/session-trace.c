@@ -90,6 +90,8 @@ void session_trace_free(struct live_trace *trace)
 {
 	if (trace->trace && trace->part == 0) {
 		trace_free(trace->trace);
+	} else if (trace->trace) {
+		trace_set_part_user(trace->trace, trace->part, NULL); /* the others go on */
 	}
 	kin_fini(&trace->kin);
 	history_trace_free(trace->history);
@@ -256,9 +258,12 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 	} else {
 		session->account.lost_packets += lost;
 	}
-	if (trace->trace && trace->part > 0 && is_over) {
-		session_trace_end_streams(trace); /* the kernel's ends them else */
-	} else if (trace->trace && trace->part == 0) {
+	if (trace->trace && trace->part > 0) {
+		if (is_over) {
+			session_trace_end_streams(trace); /* the kernel's ends them else */
+		}
+		trace_settle_part(trace->trace, trace->part); /* captures have it, too */
+	} else if (trace->trace) {
 		if (!session->owner.checkpoint_file || !save_last(trace, is_over)) {
 			if (!is_over) {
 				trace_cut(trace->trace);
@@ -491,6 +496,7 @@ void session_trace_leave(struct live_trace *trace)
 	VEC_EACH_OF(&trace->session->streams, stream) {
 		stream->stream = stream->trace == trace ? NULL : stream->stream;
 	}
+	trace_set_part_user(trace->trace, trace->part, NULL);
 	trace->trace = NULL;
 	trace->part = 0;
 	trace->has_failed = true;

@@ -146,18 +146,25 @@ static void warn_of_anomalies(struct trace *trace, struct stream *stream, uint64
 	}
 }
 
+/* A part that nobody uses any more has no history of its own, and must not get into the trace's. */
 static void pass_on_retained(struct chunk_job *job)
 {
 	struct trace *trace = job->trace;
-	void *user = trace->parts.at[job->source->part].user;
+	uint32_t part = job->source->part;
+	void *user = trace->parts.at[part].user;
 
 	for (size_t i = 0; i < job->chunk.packets.count; i++) {
 		struct packet *packet = &job->chunk.packets.at[i];
 
 		if (packet->retained) {
 			assert(trace->engine->config.on_retained);
-			trace->engine->config.on_retained(user ? user : trace->user,
-							  job->source->name, packet->retained);
+			if (user || part == 0) {
+				trace->engine->config.on_retained(user ? user : trace->user,
+								  job->source->name,
+								  packet->retained);
+			} else {
+				retained_unref(packet->retained);
+			}
 			packet->retained = NULL;
 			packet->bytes = NULL;
 		}

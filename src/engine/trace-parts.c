@@ -72,6 +72,18 @@ void trace_set_part_user(struct trace *trace, uint32_t part, void *user)
 	trace->parts.at[part].user = user;
 }
 
+void trace_settle_part(struct trace *trace, uint32_t part)
+{
+	VEC_EACH_OF(&trace->streams, stream) {
+		if (stream->part == part && !stream->is_ended) {
+			(void)stream_flush(stream);
+		}
+	}
+	while (trace->in_flight > 0) {
+		(void)engine_reap(trace->engine, true);
+	}
+}
+
 /* What comes again must be what came: plans stay as they are.  Leaves what is new. */
 static int feed_again(struct trace_part *part, const uint8_t **bytes, size_t *len, struct err *err)
 {

@@ -454,10 +454,8 @@ uint64_t trace_absent_until(const struct trace *trace, uint32_t part)
 static void settle(struct trace *trace)
 {
 	assert(!trace->has_finished);
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		if (!trace->streams.at[i]->is_ended) {
-			(void)stream_flush(trace->streams.at[i]);
-		}
+	for (uint32_t i = 0; i < trace->parts.count; i++) {
+		trace_settle_part(trace, i);
 	}
 	drain(trace);
 }

@@ -56,8 +56,12 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
  */
 void trace_expect_parts(struct trace *trace);
 uint32_t trace_add_part(struct trace *trace);
-/* The user pointer that retained packets of the part come with; NULL: the trace's. */
+/* The user pointer that retained packets of the part come with.  NULL: the trace's for the first
+ * part, and those of another one are dropped.  Chunks in flight hold none: it has to be replaced
+ * before it is freed. */
 void trace_set_part_user(struct trace *trace, uint32_t part, void *user);
+/* Hands on what streams of the part hold, and waits until nothing of it is in flight. */
+void trace_settle_part(struct trace *trace, uint32_t part);
 int trace_part_metadata(struct trace *trace, uint32_t part, const void *bytes, size_t len,
 			bool is_last, struct err *err);
 /* NULL until the metadata of all parts has a trace block; after trace_expect_parts(), that of it

@@ -132,6 +132,17 @@ void engine_fixture_metadata(struct engine_fixture *fixture)
 	ck_assert_ptr_nonnull(trace_plan(fixture->trace));
 }
 
+uint32_t engine_fixture_part(struct engine_fixture *fixture)
+{
+	uint32_t part = trace_add_part(fixture->trace);
+	struct err err;
+
+	ck_assert_int_eq(
+		trace_part_metadata(fixture->trace, part, metadata, strlen(metadata), false, &err),
+		0);
+	return part;
+}
+
 static uint8_t *put(uint8_t *at, uint64_t value, unsigned int bytes)
 {
 	for (unsigned int i = 0; i < bytes; i++) {
@@ -172,8 +183,8 @@ void engine_fixture_packet(struct engine_fixture *fixture, struct stream *stream
 	at = put(at, packet->cpu, 4);
 	at = put_events(at, packet);
 	ck_assert_uint_eq((uint64_t)(at - bytes), len);
-	ck_assert_int_eq(packet_info_read(fixture->decoder, trace_plan(fixture->trace), bytes, len,
-					  len, &info, &err),
+	ck_assert_int_eq(packet_info_read(fixture->decoder, stream_plan(stream), bytes, len, len,
+					  &info, &err),
 			 0);
 	stream_packet(stream, &(struct stream_input){
 				      .info = &info, .bytes = bytes, .len = len, .fd = -1 });

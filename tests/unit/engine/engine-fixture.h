@@ -35,6 +35,9 @@ void engine_fixture_fini(struct engine_fixture *fixture);
 /* Gives the trace its metadata; a second call declares another event class. */
 void engine_fixture_metadata(struct engine_fixture *fixture);
 
+/* Joins another trace with the same metadata to one that expects it; returns the part. */
+uint32_t engine_fixture_part(struct engine_fixture *fixture);
+
 /* A packet with a switch every 100 ns from @begin to 100 ns before @end, alternately between two
  * threads of @cpu. */
 struct made_packet {

@@ -427,6 +427,55 @@ START_TEST(parts_after_one_that_failed)
 }
 END_TEST
 
+static unsigned int retained_packets;
+
+static void count_retained(void *user, const char *stream, struct retained *retained)
+{
+	ck_assert_ptr_eq(user, &retained_packets);
+	ck_assert_str_eq(stream, "part");
+	retained_packets++;
+	retained_unref(retained);
+}
+
+/*
+ * Goal    A part's user gets all that came of it until it is settled, and nothing later: neither
+ *         does the trace's, whose packets they are not.
+ * Method  Chunks that are at workers, and one that fills.
+ */
+START_TEST(part_ends_before_its_trace)
+{
+	struct engine_fixture fixture = {
+		.config = { .jobs = 2, .chunk_bytes = 2000, .on_retained = count_retained }
+	};
+	struct stream *stream;
+	uint32_t part;
+
+	engine_fixture_init(&fixture);
+	trace_set_live(fixture.trace);
+	trace_expect_parts(fixture.trace);
+	engine_fixture_metadata(&fixture);
+	part = engine_fixture_part(&fixture);
+	trace_set_part_user(fixture.trace, part, &retained_packets);
+	stream = stream_new(fixture.trace, part, "part");
+	for (uint64_t i = 0; i < 64; i++) {
+		engine_fixture_packet(&fixture, stream,
+				      &(struct made_packet){ .begin = i * 1000,
+							     .end = i * 1000 + 1000,
+							     .seq = i });
+		if (i == 50) {
+			trace_settle_part(fixture.trace, part);
+			ck_assert_uint_eq(retained_packets, 51);
+			trace_set_part_user(fixture.trace, part, NULL);
+		}
+	}
+	trace_finish(fixture.trace, 0);
+	ck_assert_uint_eq(trace_account(fixture.trace)->events, 640);
+	ck_assert_uint_eq(retained_packets, 51);
+	trace_free(fixture.trace);
+	engine_fixture_fini(&fixture);
+}
+END_TEST
+
 Suite *suite_engine(void)
 {
 	Suite *suite = suite_create("engine");
@@ -439,6 +488,7 @@ Suite *suite_engine(void)
 	tcase_add_loop_test(tcase, parts_come_later_and_again, 0, 7);
 	tcase_add_loop_test(tcase, parts_fail_alone, 0, 2);
 	tcase_add_loop_test(tcase, parts_after_one_that_failed, 0, 2);
+	tcase_add_test(tcase, part_ends_before_its_trace);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
