@@ -349,11 +349,12 @@ static bool is_time_over(struct session_join *join, uint64_t now)
 	return age > grace || (age > JOIN_NS && !any_comes(join));
 }
 
+/* Also if the kernel's trace has failed since: its parts go on without it. */
 static void open_join(struct session_join *join)
 {
-	assert(kernel_of(join) && !join->is_open);
+	assert(join->kernel && join->kernel->trace && !join->is_open);
 	join->is_open = true;
-	if (join->kernel->parts == 0) {
+	if (join->kernel->parts == 0 && !join->kernel->has_failed) {
 		session_say(
 			join->kernel->session, 0,
 			"no trace of a program has come yet: the kernel's windows go on without "
@@ -483,7 +484,8 @@ static void step(struct session_join *join, bool is_last)
 	bool is_over = is_time_over(join, now) || is_last;
 
 	bind_all(join, is_over);
-	if (kernel_of(join) && !join->is_open && (is_over || is_settled(join))) {
+	if (join->kernel && join->kernel->trace && !join->is_open &&
+	    (is_over || is_settled(join))) {
 		open_join(join);
 	}
 	exclude_away(join, now);
