@@ -5,10 +5,23 @@
 
 #include "base/limits.h"
 #include "base/now.h"
-#include "engine/stream.h"
+#include "engine/trace.h"
 #include "live/session/session-state.h"
 
 #define ORPHANED_NS (2 * NS_PER_S) /* see session_is_orphaned() */
+
+/* What waits for the rest of its metadata waits in vain. */
+void session_end_trace(struct live_trace *trace)
+{
+	if (!trace->trace || session_join_waits(trace)) {
+		return;
+	}
+	if (!session_is_ready(trace)) {
+		trace_lose(trace->trace, session_trace_lose_waiting(trace));
+		session_trace_drop_waiting(trace, NULL);
+	}
+	session_trace_end_streams(trace);
+}
 
 /* It stays for others (session-join.c), and holds nothing back meanwhile. */
 static void stay_read(struct session *session, const char *reason)
@@ -17,9 +30,9 @@ static void stay_read(struct session *session, const char *reason)
 	session->away_since = 0;
 	VEC_EACH_OF(&session->streams, stream) {
 		stream->is_ended = true;
-		if (session_is_ready(stream->trace)) {
-			stream_end(stream->stream);
-		}
+	}
+	VEC_EACH_OF(&session->traces, trace) {
+		session_end_trace(trace);
 	}
 	session_set_state(session, SESSION_READ);
 }

@@ -248,6 +248,9 @@ void session_trace_go_on(struct live_trace *trace)
 	if (session_is_ready(trace)) {
 		push_waiting(trace);
 	}
+	if (trace->session->state == SESSION_READ) {
+		session_end_trace(trace);
+	}
 }
 
 /* Of a trace that the engine has. */

@@ -122,6 +122,9 @@ void session_set_state(struct session *session, enum session_state state);
 
 /* It is over, and has no connection any more, or its caller drops that: @reason is a constant. */
 void session_end(struct session *session, const char *reason);
+/* Of a session that is SESSION_READ: the trace's streams hold back nothing any more, unless its
+ * packets wait for others. */
+void session_end_trace(struct live_trace *trace);
 /* Ends one that is SESSION_READ. */
 void session_end_read(struct session *session, bool is_over);
 
@@ -226,6 +229,8 @@ void session_trace_checkpoint(struct live_trace *trace);
 void session_trace_bind(struct live_trace *trace);
 /* Of one whose metadata is kept: whether it is a trace of a lost connection. */
 bool session_trace_finds_away(const struct live_trace *trace);
+/* Reports the packets that wait, which are lost; how many they are. */
+uint64_t session_trace_lose_waiting(const struct live_trace *trace);
 /* Its streams hold back nothing any more. */
 void session_trace_end_streams(struct live_trace *trace);
 /* Whether it continues a trace of a lost connection or of the checkpoint file, or may turn out to.

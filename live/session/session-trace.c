@@ -197,7 +197,7 @@ void session_trace_announced_again(struct live_trace *trace)
 }
 
 /* Packets without metadata; reports them. */
-static uint64_t lose_waiting(const struct live_trace *trace)
+uint64_t session_trace_lose_waiting(const struct live_trace *trace)
 {
 	uint64_t packets = 0;
 	struct err err;
@@ -251,7 +251,7 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 {
 	struct session *session = trace->session;
 	uint64_t dropped = lose_dropped(trace);
-	uint64_t lost = dropped + lose_waiting(trace) + lose_unfetched(trace);
+	uint64_t lost = dropped + session_trace_lose_waiting(trace) + lose_unfetched(trace);
 
 	if (trace->trace) {
 		trace_lose(trace->trace, lost);
