@@ -37,11 +37,12 @@
 
 #define JOIN_NS (2 * NS_PER_S)
 
-/* Sessions that are one. */
+/* Sessions that are one.  Traces that are one with a kernel's before this one stay so: they have
+ * its trace of the engine. */
 struct session_join {
 	const struct beside *key;
 	VEC(struct session *) sessions;
-	struct live_trace *kernel; /* others are joined to it; NULL: none is there */
+	struct live_trace *kernel; /* who comes is joined to it; NULL: none is there */
 	struct kin kin;            /* of that */
 	bool is_open;              /* packets go to the engine */
 	bool said_late;            /* that programs came before the kernel was said */
@@ -86,7 +87,7 @@ void session_join_enter(struct session *session)
 	*vec_push(&session->join->sessions) = session;
 }
 
-/* Without a kernel's trace it begins again. */
+/* Without a kernel's trace it begins again; parts that it has stay as they are. */
 static void forget_kernel(struct session_join *join)
 {
 	join->kernel = NULL;
@@ -131,6 +132,18 @@ void session_join_leave(struct session *session)
 static bool is_part_of(const struct session_join *join, const struct live_trace *trace)
 {
 	return join && join->kernel && trace->trace && trace->trace == join->kernel->trace;
+}
+
+/* Whether the engine has the two as one trace. */
+static bool are_one(const struct live_trace *one, const struct live_trace *other)
+{
+	return one != other && one->trace && one->trace == other->trace;
+}
+
+/* Whether it is one with a kernel's trace that newcomers are not joined to any more. */
+static bool is_of_former(const struct session_join *join, const struct live_trace *trace)
+{
+	return trace->trace && (trace->part > 0 || trace->parts > 0) && !is_part_of(join, trace);
 }
 
 bool session_join_waits(const struct live_trace *trace)
@@ -224,12 +237,17 @@ static void begin_with(struct session_join *join, struct live_trace *trace)
 	assert(!join->kernel && !trace->trace);
 	join->kernel = trace;
 	join->is_open = false;
+	session_trace_bind(trace);
+	if (!trace->trace) { /* it was read before: it is not there for others */
+		forget_kernel(join);
+		return;
+	}
 	join->kin = trace->kin;
 	memset(&trace->kin, 0, sizeof(trace->kin));
-	session_trace_bind(trace);
 	VEC_EACH_OF(&join->sessions, session) {
 		VEC_EACH_OF(&session->traces, other) {
-			if (other != trace && other->trace && !join->said_late) {
+			if (other != trace && other->trace && !join->said_late &&
+			    session->state != SESSION_READ && !is_of_former(join, other)) {
 				join->said_late = true;
 				session_say(session, 0,
 					    "%s was begun before the kernel's trace came: the two "
@@ -256,12 +274,50 @@ static void join_to(struct session_join *join, struct live_trace *trace)
 	}
 }
 
+/* Also if the kernel's trace has failed since: its parts go on without it. */
+static void open_join(struct session_join *join)
+{
+	assert(join->kernel && join->kernel->trace && !join->is_open);
+	join->is_open = true;
+	if (join->kernel->parts == 0 && !join->kernel->has_failed) {
+		session_say(
+			join->kernel->session, 0,
+			"no trace of a program has come yet: the kernel's windows go on without "
+			"one; who comes later is read with it");
+	}
+	VEC_EACH_OF(&join->sessions, session) {
+		for (size_t i = 0; i < session->traces.count; i++) {
+			if (is_part_of(join, session->traces.at[i])) {
+				session_trace_go_on(session->traces.at[i]);
+			}
+		}
+	}
+}
+
+/* Who comes from now on is of another kernel's trace. */
+static void retire_kernel(struct session_join *join)
+{
+	if (!join->is_open) {
+		open_join(join);
+	}
+	forget_kernel(join);
+}
+
+/* Whether its session is read to its end, and stays for those that are joined to it. */
+static bool is_kernel_over(const struct session_join *join)
+{
+	return join->kernel && join->kernel->trace && join->kernel->session->state == SESSION_READ;
+}
+
 /* Binds it, if what it is one with is known, or @is_over: it is not waited for any longer. */
 static void try_bind(struct session_join *join, struct live_trace *trace, bool is_over)
 {
 	if (trace->stands_alone || session_trace_finds_away(trace)) {
 		session_trace_bind(trace);
-	} else if (trace->kin.is_kernel && !join->kernel) {
+	} else if (trace->kin.is_kernel && (!join->kernel || is_kernel_over(join))) {
+		if (join->kernel) {
+			retire_kernel(join);
+		}
 		begin_with(join, trace);
 	} else if (trace->kin.is_kernel || (kernel_of(join) && !may_join(join, trace))) {
 		session_trace_bind(trace);
@@ -343,33 +399,30 @@ static bool is_time_over(struct session_join *join, uint64_t now)
 
 	VEC_EACH_OF(&join->sessions, session) {
 		grace = session->owner.grace_ns;
-		join->since = join->since == 0 && session->traces.count > 0 ? now : join->since;
+		VEC_EACH_OF(&session->traces, trace) {
+			if (join->since == 0 && !is_of_former(join, trace)) {
+				join->since = now;
+			}
+		}
 	}
 	age = join->since > 0 ? now - join->since : 0;
 	return age > grace || (age > JOIN_NS && !any_comes(join));
 }
 
-/* Also if the kernel's trace has failed since: its parts go on without it. */
-static void open_join(struct session_join *join)
+/* ---- the end ---- */
+
+/* Whether a trace of the one is joined to the other's. */
+static bool is_joined_to(const struct session *one, const struct session *other)
 {
-	assert(join->kernel && join->kernel->trace && !join->is_open);
-	join->is_open = true;
-	if (join->kernel->parts == 0 && !join->kernel->has_failed) {
-		session_say(
-			join->kernel->session, 0,
-			"no trace of a program has come yet: the kernel's windows go on without "
-			"one; who comes later is read with it");
-	}
-	VEC_EACH_OF(&join->sessions, session) {
-		for (size_t i = 0; i < session->traces.count; i++) {
-			if (is_part_of(join, session->traces.at[i])) {
-				session_trace_go_on(session->traces.at[i]);
+	VEC_EACH_OF(&other->traces, kernel) {
+		VEC_EACH_OF(&one->traces, part) {
+			if (kernel->part == 0 && are_one(part, kernel)) {
+				return true;
 			}
 		}
 	}
+	return false;
 }
-
-/* ---- the end ---- */
 
 bool session_join_holds(const struct session *session)
 {
@@ -380,15 +433,12 @@ bool session_join_holds(const struct session *session)
 			     (session_join_waits(trace) && !trace->has_failed))) {
 			return true;
 		}
-		if (!is_part_of(join, trace) || trace->part > 0) {
-			continue;
-		}
-		VEC_EACH_OF(&join->sessions, other) {
-			VEC_EACH_OF(&other->traces, part) {
-				if (other != session && is_part_of(join, part)) {
-					return true;
-				}
-			}
+	}
+	for (size_t i = 0; join && i < join->sessions.count; i++) {
+		const struct session *other = join->sessions.at[i];
+
+		if (other != session && is_joined_to(other, session)) {
+			return true;
 		}
 	}
 	return false;
@@ -398,17 +448,19 @@ void session_join_forget(const struct live_trace *trace)
 {
 	struct session_join *join = trace->session->join;
 
-	if (!join || join->kernel != trace) {
+	if (!join || trace->part > 0) {
 		return;
 	}
 	VEC_EACH_OF(&join->sessions, session) {
 		VEC_EACH_OF(&session->traces, part) {
-			if (part != trace && is_part_of(join, part)) {
+			if (are_one(part, trace)) {
 				session_trace_leave(part);
 			}
 		}
 	}
-	forget_kernel(join);
+	if (join->kernel == trace) {
+		forget_kernel(join);
+	}
 }
 
 struct live_trace *session_join_kernel(const struct session *session)
@@ -432,8 +484,9 @@ void session_join_each(struct session *session, void (*call)(struct session *ses
 	const struct session_join *join = session->join;
 
 	call(session, arg);
-	for (size_t i = 0; join && join->kernel && i < join->sessions.count; i++) {
-		if (join->sessions.at[i] != session) {
+	for (size_t i = 0; join && i < join->sessions.count; i++) {
+		if (join->sessions.at[i] != session &&
+		    is_joined_to(join->sessions.at[i], session)) {
 			call(join->sessions.at[i], arg);
 		}
 	}
@@ -457,7 +510,7 @@ static void exclude_away(const struct session_join *join, uint64_t now)
 {
 	VEC_EACH_OF(&join->sessions, session) {
 		VEC_EACH_OF(&session->traces, trace) {
-			if (trace->is_away && is_part_of(join, trace) &&
+			if (trace->is_away && trace->trace &&
 			    now - session->away_since > session->owner.grace_ns) {
 				trace_exclude_away(trace->trace, trace->part);
 			}
@@ -481,8 +534,12 @@ static void end_read(struct session_join *join, bool is_over)
 static void step(struct session_join *join, bool is_last)
 {
 	uint64_t now = now_monotonic_ns();
-	bool is_over = is_time_over(join, now) || is_last;
+	bool is_over;
 
+	if (is_kernel_over(join) && join->is_open) {
+		retire_kernel(join);
+	}
+	is_over = is_time_over(join, now) || is_last;
 	bind_all(join, is_over);
 	if (join->kernel && join->kernel->trace && !join->is_open &&
 	    (is_over || is_settled(join))) {

@@ -265,6 +265,6 @@ bool session_join_holds(const struct session *session);
 void session_join_note_resumed(const struct live_trace *before, struct live_trace *trace);
 /* It will be freed: who is joined to it has no trace any more. */
 void session_join_forget(const struct live_trace *trace);
-/* Calls @call for each session with a trace that is one with one of this session's, with itself. */
+/* Calls @call for the session, and for each that has a trace joined to one of its. */
 void session_join_each(struct session *session, void (*call)(struct session *session, uint64_t arg),
 		       uint64_t arg);

@@ -4,6 +4,7 @@
 Goal    - What a live run says of both is what `analyze` says of them recorded, window by window.
         - Whoever ends first is waited for; who comes later is joined, and does not hold up who is there; who never
           comes is not waited for.  Each is said.
+        - Sessions of the same names that come later are others.
         - A connection that is lost, of one or both, changes nothing in the end.
         - Where traces are of other hosts or clocks, or a state is kept, each has windows of its own.
 
@@ -69,6 +70,10 @@ def both(t, relay, place):
     return [play(t, relay, place, domain, '--wait-viewer') for domain in ('kernel', 'ust')]
 
 
+def kept(t):
+    return '--history', '100s', '--capture-dir', os.path.join(t.scratch, 'captures')
+
+
 def services(t):
     return [os.path.join(t.data, 'request')] + sys.argv[6:]
 
@@ -104,10 +109,31 @@ def test_one_session(t):
     check_same(totals(lines), recorded(t, place, *ASKED)[-1:], 'one session')
 
 
+def test_again(t):
+    """A kernel and programs that come while programs of a session before still run are one; those stay with theirs.  With
+    a history, which has packets of sessions that end first."""
+    place, relay = os.path.join(t.data, 'request'), t.relay()
+    live = t.live('--from', 'beginning', *ASKED, *kept(t), relay.live + '/host/h/s')
+    replays = both(t, relay, place)
+    live.wait_for(lambda one: one.said().count('attached to') == 2)
+    stored(t, relay, place, *replays)
+    end(replays.pop(0))
+    live.wait_said('the session ended')
+    more = both(t, relay, place)
+    live.wait_for(lambda one: one.said().count('attached to') == 4)
+    stored(t, relay, place, *more)
+    for number, replay in enumerate(replays + more[::-1]):
+        end(replay)
+        live.wait_for(lambda one: one.said().count('the session ended') == 2 + number)
+    lines = live.finish()
+    assert live.said().count(AS_ONE) == 2, live.said()
+    check_same(totals(lines), recorded(t, place, *ASKED)[-1:] * 2, 'again')
+
+
 def test_stopped(t):
     """A run that is told to stop has both, up to there."""
     place, relay = os.path.join(t.data, 'request'), t.relay()
-    live = t.live('--from', 'beginning', *ASKED, relay.live + '/host/h/s')
+    live = t.live('--from', 'beginning', *ASKED, *kept(t), relay.live + '/host/h/s')
     both(t, relay, place)
     live.wait_for(lambda one: [line for line in one.lines() if line['type'] == 'window' and line['jobs']['ended']])
     lines = live.finish(signal.SIGTERM)
