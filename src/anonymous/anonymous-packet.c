@@ -15,6 +15,7 @@
 #include "anonymous/anonymous-parts.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "ctf/decoder.h"
 
 /* Elements of rows that are taken for bytes: addresses of IPv6 are eight of 16 bits. */
@@ -301,11 +302,11 @@ bool anonymous_packet(struct anonymous_trace *trace, const uint8_t *bytes, size_
 		}
 		d->text_used = 0;
 		r = decoder_next(d, &event);
-	} while (r > 0);
+	} while (r > 0 && !now_must_leave());
 	if (r < 0) {
 		end_packet(trace, len);
 	}
 	d->visit = NULL;
 	d->shape = NULL;
-	return true;
+	return r <= 0;
 }

@@ -70,7 +70,7 @@ void anonymous_free(struct anonymous *anonymous)
 /* ---- pseudonyms ---- */
 
 /* Of what a hash is: a word in another role has another one. */
-enum role { AS_WORD, AS_BYTES, AS_TAKEN };
+enum role { AS_WORD, AS_BYTES, AS_TAKEN, AS_MORE };
 
 /* The hash of @len bytes in a role; different ones for each @turn. */
 static uint64_t hash_of(struct anonymous *anonymous, enum role role, uint32_t turn,
@@ -88,18 +88,19 @@ static uint64_t hash_of(struct anonymous *anonymous, enum role role, uint32_t tu
 	return anonymous_hash(anonymous->key, room, len + 5);
 }
 
-/* One of the pseudonyms of what has @len bytes; @to is none of these. */
+/* One of the pseudonyms of what has @len bytes; @to is none of these.  They are hashed once,
+ * however many there are: more of a long one comes from that hash and a count. */
 static void make_pseudonym(struct anonymous *anonymous, enum role role, uint32_t try,
 			   const void *bytes, size_t len, char *to)
 {
 	const char *letters = try < TRIES ? LETTERS : LETTERS_MORE;
 	unsigned int bits = role == AS_BYTES ? 8 : try < TRIES ? 5 : 6;
-	uint64_t hash = 0;
+	uint64_t more[2] = { hash_of(anonymous, role, try, bytes, len), 0 }, hash = more[0];
 
-	for (size_t i = 0, left = 0; i < len; i++, left -= bits) {
-		if (left < bits) { /* the highest byte is not for counting turns of one word only */
-			hash = hash_of(anonymous, role, try << 20 | (uint32_t)(i & 0xFFFFF), bytes,
-				       len);
+	for (size_t i = 0, left = 64; i < len; i++, left -= bits) {
+		if (left < bits) {
+			more[1]++;
+			hash = hash_of(anonymous, AS_MORE, 0, more, sizeof(more));
 			left = 64;
 		}
 		to[i] = role == AS_BYTES ? (char)hash : letters[hash & ((1u << bits) - 1)];

@@ -64,5 +64,6 @@ int anonymous_trace_new(struct anonymous *anonymous, struct metadata_stream *met
 			bool ignores_uuid, struct anonymous_trace **ret, struct err *err);
 void anonymous_trace_free(struct anonymous_trace *trace); /* NULL is fine */
 /* Rewrites the first @len bytes of a packet to @to.  What no event has, gaps and what is behind a
- * place that cannot be read, is not copied.  false: it has no header that can be read. */
+ * place that cannot be read, is not copied.  false: it has no header that can be read, or a signal
+ * came (now_must_leave()). */
 bool anonymous_packet(struct anonymous_trace *trace, const uint8_t *bytes, size_t len, uint8_t *to);

@@ -89,6 +89,28 @@ START_TEST(short_words_stay_apart)
 }
 END_TEST
 
+/* A text of an event may be one word of a whole packet: no time that grows faster than it, and no
+ * part of what is made comes again. */
+START_TEST(a_long_word_takes_no_longer_than_its_bytes)
+{
+	enum { BYTES = 8 << 20, TURN = 3 << 20 };
+	struct anonymous *anonymous = anonymous_new(counted);
+	char *word = malloc(BYTES), *made = malloc(BYTES);
+
+	memset(word, 'a', BYTES);
+	anonymous_text(anonymous, word, BYTES, made);
+	for (size_t at = 12; at + 64 <= BYTES; at += at) {
+		ck_assert_uint_ne(memcmp(made, made + at, 32), 0);
+	}
+	ck_assert_uint_ne(memcmp(made, made + TURN, 32), 0);
+	anonymous_bytes(anonymous, (uint8_t *)word, BYTES, (uint8_t *)made);
+	ck_assert_uint_ne(memcmp(made, made + (8 << 17), 32), 0);
+	free(word);
+	free(made);
+	anonymous_free(anonymous);
+}
+END_TEST
+
 /* Texts that end anywhere: it is refused, or made, and nothing is read beyond. */
 START_TEST(metadata_may_be_cut_anywhere)
 {
@@ -131,6 +153,7 @@ Suite *suite_anonymous(void)
 	tcase_add_test(tcase, the_hash_is_that_of_its_authors);
 	tcase_add_test(tcase, words_are_replaced_and_their_places_stay);
 	tcase_add_test(tcase, short_words_stay_apart);
+	tcase_add_test(tcase, a_long_word_takes_no_longer_than_its_bytes);
 	tcase_add_test(tcase, metadata_may_be_cut_anywhere);
 	suite_add_tcase(suite, tcase);
 	return suite;
