@@ -23,11 +23,13 @@
 #define BLOCK_BYTES 4096
 /* Of a path in an archive. */
 #define PATH_BYTES_MAX 4096
+#define READ_BYTES     65536
 
 struct unpacking {
 	const char *path; /* of the archive */
 	struct archive *archive;
-	int dir;
+	int fd, dir; /* of the archive, and of where it goes */
+	uint8_t *block;
 	uint64_t files, bytes; /* of the files: what they claim */
 	uint64_t room;         /* bytes that may still be written */
 	struct err *err;
@@ -45,7 +47,7 @@ static int fail_reading(struct unpacking *reading)
 			  reading->path,
 			  archive_error_string(reading->archive) ?: "it cannot be read");
 
-	return now_must_leave() ? err_raise(reading->err, -EINTR, "interrupted") : r;
+	return now_is_leaving() ? err_raise(reading->err, -EINTR, "interrupted") : r;
 }
 
 /* The place is full, for instance. */
@@ -152,7 +154,7 @@ static int unpack_bytes(struct unpacking *reading, int fd, uint64_t size)
 
 	while (r == 0 && (got = archive_read_data_block(reading->archive, &bytes, &len, &offset)) !=
 				 ARCHIVE_EOF) {
-		if (got != ARCHIVE_OK || now_must_leave()) {
+		if (got != ARCHIVE_OK || now_is_leaving()) {
 			r = fail_reading(reading);
 		} else if (offset < 0 || (uint64_t)offset > size || len > size - (uint64_t)offset) {
 			r = refuse_archive(reading, "a file is longer than it says");
@@ -215,6 +217,35 @@ static int unpack_entry(struct unpacking *reading, struct archive_entry *entry)
 	return r;
 }
 
+/* ---- kinds ---- */
+
+enum kind { NO_ARCHIVE, A_TAR, A_ZSTD };
+
+static enum kind kind_of(int fd)
+{
+	static const uint8_t zstd[] = { 0x28, 0xB5, 0x2F, 0xFD };
+	uint8_t head[262];
+	ssize_t got = pread(fd, head, sizeof(head), 0);
+
+	if (got >= (ssize_t)sizeof(zstd) && memcmp(head, zstd, sizeof(zstd)) == 0) {
+		return A_ZSTD;
+	}
+	return got == (ssize_t)sizeof(head) && memcmp(head + 257, "ustar", 5) == 0 ? A_TAR
+										   : NO_ARCHIVE;
+}
+
+bool pack_is(const char *path)
+{
+	struct err err;
+	int fd = foreign_open(path, 0, &err);
+	bool is = fd >= 0 && kind_of(fd) != NO_ARCHIVE;
+
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+	return is;
+}
+
 /* ---- archives ---- */
 
 static int unpack_all(struct unpacking *reading)
@@ -224,7 +255,7 @@ static int unpack_all(struct unpacking *reading)
 
 	while (r == 0 &&
 	       (got = archive_read_next_header(reading->archive, &entry)) != ARCHIVE_EOF) {
-		r = (got != ARCHIVE_OK && got != ARCHIVE_WARN) || now_must_leave()
+		r = (got != ARCHIVE_OK && got != ARCHIVE_WARN) || now_is_leaving()
 			    ? fail_reading(reading)
 			    : unpack_entry(reading, entry);
 	}
@@ -243,40 +274,55 @@ static int open_place(struct unpacking *reading, const char *dir)
 	return 0;
 }
 
+/* The library may read for long before it has a byte to tell of, so a signal is heard here. */
+static la_ssize_t read_block(struct archive *archive, void *user, const void **ret)
+{
+	struct unpacking *reading = user;
+	ssize_t got = -1;
+
+	*ret = reading->block;
+	errno = EINTR;
+	while (got < 0 && errno == EINTR && !now_is_leaving()) {
+		got = read(reading->fd, reading->block, READ_BYTES);
+	}
+	if (got < 0) {
+		archive_set_error(archive, errno, "%s", strerror(errno));
+	}
+	return got;
+}
+
+/* One filter at most: a library that looks for what it needs unpacks what is packed in itself any
+ * number of times. */
+static int open_archive(struct unpacking *reading)
+{
+	int filter = kind_of(reading->fd) == A_ZSTD ? ARCHIVE_FILTER_ZSTD : ARCHIVE_FILTER_NONE;
+
+	reading->block = mem_alloc(READ_BYTES);
+	return archive_read_append_filter(reading->archive, filter) == ARCHIVE_OK &&
+			       archive_read_support_format_tar(reading->archive) == ARCHIVE_OK &&
+			       archive_read_open(reading->archive, reading, NULL, read_block,
+						 NULL) == ARCHIVE_OK
+		       ? 0
+		       : fail_reading(reading);
+}
+
 int pack_read(const char *path, const char *dir, struct err *err)
 {
 	struct unpacking reading = {
 		.path = path, .archive = archive_read_new(), .dir = -1, .err = err
 	};
-	int fd = foreign_open(path, 0, err), r = fd < 0 ? fd : open_place(&reading, dir);
+	int r = reading.fd = foreign_open(path, 0, err);
 
-	if (r == 0 && (archive_read_support_filter_zstd(reading.archive) != ARCHIVE_OK ||
-		       archive_read_support_format_tar(reading.archive) != ARCHIVE_OK ||
-		       archive_read_open_fd(reading.archive, fd, 65536) != ARCHIVE_OK)) {
-		r = fail_reading(&reading);
-	}
+	r = r < 0 ? r : open_place(&reading, dir);
+	r = r < 0 ? r : open_archive(&reading);
 	r = r < 0 ? r : unpack_all(&reading);
 	(void)archive_read_free(reading.archive);
+	free(reading.block);
 	if (reading.dir >= 0) {
 		(void)close(reading.dir);
 	}
-	if (fd >= 0) {
-		(void)close(fd);
+	if (reading.fd >= 0) {
+		(void)close(reading.fd);
 	}
 	return r;
-}
-
-bool pack_is(const char *path)
-{
-	static const uint8_t zstd[] = { 0x28, 0xB5, 0x2F, 0xFD };
-	uint8_t head[262];
-	struct err err;
-	int fd = foreign_open(path, 0, &err);
-	ssize_t got = fd < 0 ? -1 : read(fd, head, sizeof(head));
-
-	if (fd >= 0) {
-		(void)close(fd);
-	}
-	return (got >= (ssize_t)sizeof(zstd) && memcmp(head, zstd, sizeof(zstd)) == 0) ||
-	       (got == (ssize_t)sizeof(head) && memcmp(head + 257, "ustar", 5) == 0);
 }

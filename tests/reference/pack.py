@@ -448,7 +448,36 @@ def check_hostile(packs, data):
     with open(path, 'wb') as file:
         file.write(subprocess.run(['zstd', '-c'], input=b'no archive', capture_output=True, check=True).stdout)
     assert 'no archive' in packs.run('analyze', path, status=1)[1]
+    archive_of(path, *trace)
+    for times in (1, 2, 40):  # one filter, and not what the library finds
+        subprocess.run(['zstd', '-q', '-f', '--rm', path, '-o', path + '.zst'], check=True)
+        os.rename(path + '.zst', path)
+        packs.run('analyze', '-q', path, status=0 if times == 1 else 1)
     print('ok hostile archives')
+
+
+def check_long(packs, data):
+    """A frame that says nothing may be as long as the file, which has a hole; a signal is heard meanwhile."""
+    path = os.path.join(packs.folder, 'long.tar.zst')
+    with open(path, 'wb') as file:
+        file.write(subprocess.run(['zstd', '-c'], input=b'', capture_output=True, check=True).stdout)
+        for _ in range(256):  # 1 TiB
+            file.write(struct.pack('<II', 0x184D2A50, 0xFFFFFFF0))
+            file.seek(0xFFFFFFF0, os.SEEK_CUR)
+        file.truncate()
+    for words in (('analyze', path), ('events', path), ('pack', path, '-o', packs.new())):
+        running = subprocess.Popen([packs.sillage, *words], env=packs.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while running.poll() is None and not any('pack-' in folder for folder, _, _ in os.walk(packs.place)):
+            time.sleep(0.001)
+        running.send_signal(signal.SIGINT)
+        status = running.wait(timeout=60)
+        assert status in (128 + signal.SIGINT, -signal.SIGINT), (words, status)  # it may have no handler yet
+        until = time.monotonic() + 60
+        while os.listdir(packs.place) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert os.listdir(packs.place) == [], words
+    os.unlink(path)
+    print('ok a signal while an archive is unpacked')
 
 
 def check_mutated(packs, data, count):
@@ -505,6 +534,7 @@ def main():
         check_key(packs, data)
         check_parts(packs, data)
         check_hostile(packs, data)
+        check_long(packs, data)
         check_mutated(packs, data, 40)
         check_interrupted(packs, data)
 
