@@ -62,6 +62,12 @@ static bool is_version(const char *key, size_t len)
 	return is_one_of(keys, ARRAY_COUNT(keys), key, len);
 }
 
+/* Whether the literal of a text may have it as it is. */
+static bool is_plain(char c)
+{
+	return c != '"' && c != '\\' && !iscntrl((unsigned char)c);
+}
+
 /* "6.1.0-acme-rt7": 6, 1, 0 and rt7 stay. */
 static void replace_version(struct anonymous *anonymous, const char *text, size_t len, char *to)
 {
@@ -82,6 +88,7 @@ static void replace_version(struct anonymous *anonymous, const char *text, size_
 		    is_one_of(known, ARRAY_COUNT(known), text + at, end - at)) {
 			end += end == at;
 			memmove(to + at, text + at, end - at);
+			to[at] = is_plain(to[at]) ? to[at] : '_';
 		} else {
 			anonymous_text(anonymous, text + at, end - at, to + at);
 		}

@@ -341,6 +341,17 @@ def check_made(packs):
             with open(next(os.path.join(at, 'metadata') for at, _, files in os.walk(folder) if 'metadata' in files),
                       encoding='utf-8') as file:
                 assert re.search(r'kernel_release = "6\.1\.0-[A-Z2-7]{7}-rt3"', file.read())
+    # A value ends where its literal does, whatever is escaped in it.
+    source = os.path.join(packs.folder, 'escaped')
+    tsdl_trace(source)
+    with open(os.path.join(source, 'metadata'), encoding='utf-8') as file:
+        text = file.read()
+    with open(os.path.join(source, 'metadata'), 'w', encoding='utf-8') as file:
+        file.write(text.replace('6.1.0-Qx7firm-rt3', r'6\"; 7 = \\8\n9\0011\1772\\'))
+    folder = unpacked(packs.make(source, '--anonymous'), source + '.d')
+    with open(next(os.path.join(at, 'metadata') for at, _, files in os.walk(folder) if 'metadata' in files),
+              encoding='utf-8') as file:
+        assert 'kernel_release = "6_; 7 = _8_9_1_2_"' in file.read()
     print('ok traces made here')
 
 

@@ -114,6 +114,18 @@ static int take_file(struct taking_range *taking, struct recorded_file *file, si
 	return r < 0 ? err_note(taking->err, r, "%s", file->name) : 0;
 }
 
+/* Others must be able to read what is written. */
+static int check_metadata(const struct taking_range *taking)
+{
+	struct metadata_stream *again = metadata_stream_new();
+	int r = metadata_stream_feed(again, taking->stretch->metadata.at,
+				     taking->stretch->metadata.count, taking->err);
+
+	r = r < 0 ? r : metadata_stream_end(again, taking->err);
+	metadata_stream_free(again);
+	return r < 0 ? err_note(taking->err, r, "as it would be written") : 0;
+}
+
 static int take_packed_metadata(struct taking_range *taking)
 {
 	struct metadata_stream *metadata = taking->taken->trace.metadata;
@@ -131,7 +143,7 @@ static int take_packed_metadata(struct taking_range *taking)
 			vec_append(&taking->stretch->metadata, (const uint8_t *)made, len);
 			free(made);
 		}
-		return r;
+		return r < 0 ? r : check_metadata(taking);
 	}
 	/* Without its packets a text of TSDL begins so (CTF 1.8.3, 7.1). */
 	if (major != 2 && (len < 10 || memcmp(text, start, 10) != 0)) {
