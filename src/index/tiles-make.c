@@ -339,9 +339,9 @@ void tiles_make_take(struct tiles_make *make, const struct thread_span *spans, s
 
 		/* What is known up to there stays: only clocks that run backwards come late. */
 		from = from > make->until ? from : make->until;
-		make->begin = from < make->begin ? from : make->begin;
 		make_note_thread(&make->threads.at[make->last.thread], span->view);
 		if (from < span->to) {
+			make->begin = from < make->begin ? from : make->begin;
 			make_add_span(make, open, from, span->to, (uint8_t)span->column);
 		}
 	}
@@ -398,12 +398,11 @@ int tiles_make_end(struct tiles_make *make, uint64_t most, struct index_writer *
 	tile_bytes scratch = { 0 };
 	unsigned int top = 0, first;
 
-	for (size_t i = 0; i < make->open.count; i++) {
-		struct open_row *open = &make->open.at[i];
-
-		if (open->has_row) {
-			make_end_row(make, open, TILE_NONE);
-		}
+	if (make->begin == UINT64_MAX) { /* no thread did anything: it has no tiles */
+		return 0;
+	}
+	VEC_EACH(&make->open, open) { /* one that did something to the end of a tile, too */
+		make_end_lane(make, open, UINT64_MAX);
 	}
 	put_levels(make, UINT64_MAX);
 	for (unsigned int i = 0; i < INDEX_TILES_LEVELS; i++) {

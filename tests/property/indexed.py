@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -77,10 +78,10 @@ class Traced:
         return at if ours != before or not ours else None
 
 
-    def tiles_differ(self):
+    def tiles_differ(self, level=None):
         """The length of tiles whose sums are not those of windows of that length; None: none."""
         rng = self.rng
-        level = rng.randint(14, max(14, min((self.last - self.first + 1).bit_length(), 62)))
+        level = level or rng.randint(14, max(14, min((self.last - self.first + 1).bit_length(), 62)))
         while (self.last - self.first) >> level > 500:
             level += 1
         some = self.range() if rng.random() < 0.5 else []
@@ -210,6 +211,42 @@ def changed(sillage, path):
         shutil.rmtree(scratch)
 
 
+def ended(sillage, path):
+    """Tiles of a trace whose clock is shifted, so that it ends where one of 2^22 ns does: (what, whether they are right)."""
+    scratch = tempfile.mkdtemp(prefix='sillage-indexed-')
+    copy = os.path.join(scratch, 'trace')
+    shutil.copytree(path, copy)
+    subprocess.run(['chmod', '-R', 'u+w', copy], check=True)
+
+    def head_of(traced):
+        return json.loads(run([sillage, 'index', '--tiles', '1ms', traced.path], traced.cache)[1][0])
+
+    try:
+        end = head_of(Traced(sillage, random.Random(1), copy, scratch, 10**6))['end']
+        with open(os.path.join(copy, 'metadata'), 'rb') as file:
+            old = file.read()
+        offset = re.search(rb'(?<=offset = )\d+', old)
+        with open(os.path.join(copy, 'metadata'), 'wb') as file:
+            file.write(old[:offset.start()] + b'%d' % (int(offset[0]) + -end % 2**22) + old[offset.end():])
+        traced = Traced(sillage, random.Random(1), copy, scratch, 10**6)
+        yield 'it ends where a tile does', head_of(traced)['end'] % 2**22 == 0
+        for level in (22, 24):
+            yield 'tiles of 2^%d ns' % level, traced.tiles_differ(level) is None
+    finally:
+        shutil.rmtree(scratch)
+
+
+def threadless(sillage, path):
+    """An index of a trace in which no thread is seen has no tiles, and is one."""
+    scratch = tempfile.mkdtemp(prefix='sillage-indexed-')
+    try:
+        traced = Traced(sillage, random.Random(1), path, scratch, 100)
+        said = run([sillage, 'index', '--tiles', '1ms', path], traced.cache)
+        yield 'of no threads', traced.made[0] == 0 and said[0] == 1 and any('it has no tiles' in line for line in said[2])
+    finally:
+        shutil.rmtree(scratch)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('sillage')
@@ -219,7 +256,8 @@ def main():
     args = parser.parse_intermixed_args()
     failed, used = 0, 0
     for path in args.traces[:1]:
-        for what, fine in changed(args.sillage, path):
+        ust = os.path.join(path, '..', '..', 'request', 'ust')
+        for what, fine in (*changed(args.sillage, path), *ended(args.sillage, path), *threadless(args.sillage, ust)):
             failed += not fine
             print('%s %s' % ('ok' if fine else 'not ok', what))
     for i, path in enumerate(args.traces):
