@@ -134,6 +134,7 @@ static int unpack_block(struct unpacking *reading, int fd, const uint8_t *bytes,
 						      "there; TMPDIR may be another place");
 			}
 			reading->room -= piece;
+			errno = EIO; /* of a write that is short */
 			if (pwrite(fd, bytes, piece, (off_t)offset) != (ssize_t)piece) {
 				return fail_to_write(reading);
 			}

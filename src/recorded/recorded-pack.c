@@ -123,7 +123,10 @@ int recorded_find_pack(const char *path, struct recorded_paths *paths, struct er
 		free(name);
 	}
 	free(dir);
-	return r < 0 ? err_raise(err, -ENODATA, "%s: no trace is in this archive", path) : 0;
+	return r == -ENOENT || r == -ENODATA
+		       ? err_raise(err, -ENODATA, "%s: no trace is in this archive", path)
+	       : r < 0 ? err_note(err, r, "%s", path)
+		       : 0;
 }
 
 static int visible(const struct dirent *entry)

@@ -102,8 +102,8 @@ class Packs:
         os.mkdir(self.place)
         self.env = {**os.environ, 'TMPDIR': self.place}
 
-    def run(self, *words, status=0):
-        result = run(self.sillage, *words, status=status, env=self.env)
+    def run(self, *words, status=0, program=False):
+        result = run(*(() if program else (self.sillage,)), *words, status=status, env=self.env)
         assert os.listdir(self.place) == [], (words, os.listdir(self.place))
         return result
 
@@ -365,6 +365,10 @@ def check_key(packs, data):
         file.write('no key\n')
     assert 'no key' in packs.run('pack', source, '--anonymous', '--key', key, '-o', packs.new(), status=1)[1]
     assert packs.run('pack', source, '--key', key, '-o', packs.new(), status=2)[1]
+    os.unlink(key)  # a part of a key is none: a file of 16 bytes at most
+    said = packs.run('prlimit', '--fsize=16', packs.sillage, 'pack', source, '--anonymous', '--key', key, '-o', packs.new(),
+                     status=1, program=True)[1]
+    assert 'Input/output error' in said and not os.path.exists(key), said
     print('ok keys')
 
 

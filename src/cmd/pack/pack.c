@@ -75,15 +75,23 @@ static int keep_key(const char *path, const uint8_t key[ANONYMOUS_KEY_BYTES], st
 	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), r = 0;
 	char text[2 * ANONYMOUS_KEY_BYTES + 2];
 
+	if (fd < 0) {
+		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
 	for (size_t i = 0; i < ANONYMOUS_KEY_BYTES; i++) {
 		(void)snprintf(text + 2 * i, 4, "%02x\n", key[i]);
 	}
-	if (fd < 0 || write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1) {
+	errno = EIO; /* of a write that is short */
+	if (write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1) {
 		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	if (fd >= 0 && close(fd) < 0 && r == 0) {
+	if (close(fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
 	}
+	if (r < 0) { /* a part of one would be taken for a wrong key */
+		(void)unlink(path);
+	}
+	explicit_bzero(text, sizeof(text));
 	return r;
 }
 
