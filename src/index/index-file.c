@@ -132,7 +132,8 @@ void index_tiles_codec(struct codec *codec, struct index_tiles_head *head,
 
 	head->analysis = index_file_analysis_codec(codec, head->analysis, all);
 	codec_each(codec, &head->finest, &head->coarsest, &head->begin, &head->end);
-	(void)codec_check(codec, head->finest <= head->coarsest && head->coarsest < 64 &&
+	(void)codec_check(codec, head->finest <= head->coarsest &&
+					 head->coarsest <= TILES_LEVEL_MAX &&
 					 head->begin <= head->end && head->end < INT64_MAX);
 	count = codec_count(codec, threads->count, 17);
 	for (size_t i = 0; i < count && codec_check(codec, count <= INDEX_LANES_MAX); i++) {

@@ -77,6 +77,8 @@ void index_warnings_fini(index_warnings *warnings);
 
 /* ---- tiles (tiles.h) ---- */
 
+#define TILES_LEVEL_MAX 62 /* tiles of 2^62 ns are the longest */
+
 /* A thread, as it was called last. */
 struct tile_thread {
 	uint64_t id; /* of its rows (report_row.id) */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/now.h"
 #include "engine/contract/analysis-rare.h"
 #include "index/tile-rows.h"
 
@@ -500,7 +501,8 @@ int index_tiles_read(struct index_tiles *tiles, unsigned int level, uint64_t beg
 	     r == 0 && !reading.is_over && i < tiles->blocks.count &&
 	     tiles->blocks.at[i].k == reading.k && tiles->blocks.at[i].first < reading.end;
 	     i++) {
-		r = tiles_read_block(&reading, i, err);
+		r = now_must_leave() ? err_raise(err, -EINTR, "interrupted")
+				     : tiles_read_block(&reading, i, err);
 	}
 	if (r == 0 && reading.has_tile && !reading.is_over) {
 		flush_tile(&reading);

@@ -14,7 +14,8 @@
  * in the trace, not in the index (index_analyze()).
  *
  * A thread, a process and a container are called what the trace called them last.  A thread that
- * takes another tid (an exec by one that does not lead) is another one from there on.
+ * takes another tid (an exec by one that does not lead) is another one from there on.  A process is
+ * its pid: one that comes again is the same, and threads of unknown processes are those of one.
  */
 #pragma once
 
@@ -35,8 +36,6 @@ const struct index_tiles_head *index_tiles_head(const struct index_tiles *tiles)
 unsigned int index_tiles_columns(const struct index_tiles *tiles);
 /* Its first table of threads: column i has the key columns[i].key. */
 const struct table *index_tiles_table(const struct index_tiles *tiles);
-
-#define TILES_LEVEL_MAX 62 /* tiles of 2^62 ns are the longest */
 
 enum tiles_by { TILES_ALL, TILES_CPU, TILES_CONTAINER, TILES_PROCESS, TILES_THREAD };
 
@@ -66,7 +65,8 @@ struct tile {
 /* Calls @each for the tiles of 2^@level ns that begin before @end and end after @begin, in order,
  * but for those in which nothing was known of anybody.  What is passed is valid during the call.
  * It stops where @each returns false; so the caller bounds replies.  -EINVAL: the level is finer
- * than those of the index, or the index is damaged; tiles before that were right. */
+ * than those of the index, or the index is damaged; tiles before that were right.  -EINTR: a signal
+ * came (now_must_leave()). */
 int index_tiles_read(struct index_tiles *tiles, unsigned int level, uint64_t begin, uint64_t end,
 		     enum tiles_by by, bool (*each)(void *user, const struct tile *tile),
 		     void *user, struct err *err);
