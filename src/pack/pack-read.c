@@ -220,9 +220,9 @@ static int unpack_entry(struct unpacking *reading, struct archive_entry *entry)
 
 /* ---- kinds ---- */
 
-enum kind { NO_ARCHIVE, A_TAR, A_ZSTD };
+enum archive_kind { NO_ARCHIVE, A_TAR, A_ZSTD };
 
-static enum kind kind_of(int fd)
+static enum archive_kind kind_of(int fd)
 {
 	static const uint8_t zstd[] = { 0x28, 0xB5, 0x2F, 0xFD };
 	uint8_t head[262];
