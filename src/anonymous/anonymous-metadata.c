@@ -239,6 +239,7 @@ static int rewrite_tsdl(struct anonymous *anonymous, const char *text, size_t le
 	char *value;
 
 	drop_comments(text, len, &bare);
+	*vec_push(&bare) = '\n'; /* it is never nothing */
 	vec_append(ret, start, sizeof(start) - 1);
 	from = bare.at;
 	for (lex_init(&lex, bare.at, bare.count, 1); lex.token.kind != TOKEN_END; lex_next(&lex)) {

@@ -83,8 +83,8 @@ static void sort_by_counts(struct tile_row *rows, size_t count, uint64_t least, 
 
 void tile_rows_sort(struct tile_rows *rows, size_t first)
 {
-	struct tile_row *at = rows->rows.at + first;
 	size_t count = rows->rows.count - first;
+	struct tile_row *at = count > 0 ? rows->rows.at + first : NULL;
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (size_t i = 0; i < count; i++) {

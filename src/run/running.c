@@ -133,13 +133,21 @@ static int capture_now(const char *path, running_paths *ret, struct err *err)
 int running_find(const char *path, bool says, struct recorded_paths *paths, struct err *err)
 {
 	running_paths made = { 0 };
-	int r = capture_now(path, &made, err);
+	int r = capture_now(path, &made, err), found = 0;
+	struct err why;
 
+	/* Of a session whose metadata has not come, a capture has no trace. */
 	VEC_EACH_OF(&made, capture) {
-		if (says) {
-			say("%s: captured into %s", path, capture);
+		int of = r < 0 ? r : recorded_find(capture, paths, &why);
+
+		found += of >= 0;
+		if (says && r == 0) {
+			say(of < 0 ? "%s: nothing of it is kept yet: %s" : "%s: captured into %s",
+			    path, of < 0 ? why.text : capture);
 		}
-		r = r < 0 ? r : recorded_find(capture, paths, err);
+	}
+	if (r == 0 && found == 0) {
+		r = err_raise(err, -ENODATA, "%s", why.text);
 	}
 	vec_free_each(&made, free);
 	vec_fini(&made);

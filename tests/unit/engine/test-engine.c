@@ -13,6 +13,7 @@
 #include "engine/stream.h"
 #include "engine/trace.h"
 #include "engine/worker/guard.h"
+#include "history/retained.h"
 #include "suites.h"
 
 /* A mapped file that is cut: its pages are gone, and that is all that happens. */
