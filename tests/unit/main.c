@@ -25,113 +25,128 @@ void __wrap__mark_point(const char *file, int line)
 {
 }
 
-int main(void)
+/* All; those whose code runs on several threads are what ThreadSanitizer is for. */
+static const struct {
+	Suite *(*make)(void);
+	bool has_threads;
+} suites[] = {
+	{ suite_base },
+	{ suite_anonymous },
+	{ suite_ctf },
+	{ suite_decode },
+	{ suite_lex },
+	{ suite_text },
+	{ suite_type },
+	{ suite_clock },
+	{ suite_packet },
+	{ suite_packet_index },
+	{ suite_plan },
+	{ suite_compile },
+	{ suite_engine, true },
+	{ suite_columns },
+	{ suite_keyed },
+	{ suite_longest },
+	{ suite_report },
+	{ suite_shard },
+	{ suite_tables },
+	{ suite_cpus },
+	{ suite_merger, true },
+	{ suite_missing },
+	{ suite_ordered },
+	{ suite_round },
+	{ suite_window },
+	{ suite_partial },
+	{ suite_pool, true },
+	{ suite_setup },
+	{ suite_stream, true },
+	{ suite_exchange, true },
+	{ suite_checkpoint_file, true },
+	{ suite_worker, true },
+	{ suite_containers },
+	{ suite_ftrace },
+	{ suite_ftrace_calls },
+	{ suite_history },
+	{ suite_kernel },
+	{ suite_release },
+	{ suite_thread_phase },
+	{ suite_expression },
+	{ suite_query },
+	{ suite_recorded, true },
+	{ suite_reader, true },
+	{ suite_timeline },
+	{ suite_page_rows },
+	{ suite_episodes },
+	{ suite_pace },
+	{ suite_executions },
+	{ suite_resources },
+	{ suite_hierarchy },
+	{ suite_pairs },
+	{ suite_partition },
+	{ suite_phases },
+	{ suite_rolling },
+	{ suite_suggest },
+	{ suite_viewer, true },
+	{ suite_client, true },
+	{ suite_producer, true },
+	{ suite_publish, true },
+	{ suite_kernel_source },
+	{ suite_walk, true },
+	{ suite_figure },
+	{ suite_sink },
+	{ suite_csv },
+	{ suite_limit },
+	{ suite_trigger },
+	{ suite_medians },
+	{ suite_align },
+	{ suite_actions, true },
+	{ suite_auto_limit },
+	{ suite_metrics, true },
+	{ suite_captures, true },
+	{ suite_control, true },
+	{ suite_url },
+	{ suite_session, true },
+	{ suite_session_walk },
+	{ suite_turn },
+	{ suite_codec },
+	{ suite_hash },
+	{ suite_text_table },
+	{ suite_coverage },
+	{ suite_format },
+	{ suite_snapshot },
+	{ suite_rollup },
+	{ suite_view },
+	{ suite_view_rows },
+	{ suite_options },
+	{ suite_robust },
+	{ suite_clickhouse, true },
+	{ suite_server, true },
+	{ suite_longer },
+	{ suite_commands },
+	{ suite_due },
+	{ suite_follow, true },
+	{ suite_keep, true },
+	{ suite_schema },
+	{ suite_ranges },
+	{ suite_sender, true },
+	{ suite_symbols },
+	{ suite_tracks },
+	{ suite_fleet_rows },
+	{ suite_store_reader, true },
+	{ suite_place },
+};
+
+/* Of all suites; with the word "threads" of those that have several. */
+int main(int argc, char **argv)
 {
-	SRunner *runner = srunner_create(suite_base());
+	bool only_threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+	SRunner *runner = srunner_create(NULL);
 	int failed;
 
-	srunner_add_suite(runner, suite_anonymous());
-	srunner_add_suite(runner, suite_ctf());
-	srunner_add_suite(runner, suite_decode());
-	srunner_add_suite(runner, suite_lex());
-	srunner_add_suite(runner, suite_text());
-	srunner_add_suite(runner, suite_type());
-	srunner_add_suite(runner, suite_clock());
-	srunner_add_suite(runner, suite_packet());
-	srunner_add_suite(runner, suite_packet_index());
-	srunner_add_suite(runner, suite_plan());
-	srunner_add_suite(runner, suite_compile());
-	srunner_add_suite(runner, suite_engine());
-	srunner_add_suite(runner, suite_columns());
-	srunner_add_suite(runner, suite_keyed());
-	srunner_add_suite(runner, suite_longest());
-	srunner_add_suite(runner, suite_report());
-	srunner_add_suite(runner, suite_shard());
-	srunner_add_suite(runner, suite_tables());
-	srunner_add_suite(runner, suite_cpus());
-	srunner_add_suite(runner, suite_merger());
-	srunner_add_suite(runner, suite_missing());
-	srunner_add_suite(runner, suite_ordered());
-	srunner_add_suite(runner, suite_round());
-	srunner_add_suite(runner, suite_window());
-	srunner_add_suite(runner, suite_partial());
-	srunner_add_suite(runner, suite_pool());
-	srunner_add_suite(runner, suite_setup());
-	srunner_add_suite(runner, suite_stream());
-	srunner_add_suite(runner, suite_exchange());
-	srunner_add_suite(runner, suite_checkpoint_file());
-	srunner_add_suite(runner, suite_worker());
-	srunner_add_suite(runner, suite_containers());
-	srunner_add_suite(runner, suite_ftrace());
-	srunner_add_suite(runner, suite_ftrace_calls());
-	srunner_add_suite(runner, suite_history());
-	srunner_add_suite(runner, suite_kernel());
-	srunner_add_suite(runner, suite_release());
-	srunner_add_suite(runner, suite_thread_phase());
-	srunner_add_suite(runner, suite_expression());
-	srunner_add_suite(runner, suite_query());
-	srunner_add_suite(runner, suite_recorded());
-	srunner_add_suite(runner, suite_reader());
-	srunner_add_suite(runner, suite_timeline());
-	srunner_add_suite(runner, suite_page_rows());
-	srunner_add_suite(runner, suite_episodes());
-	srunner_add_suite(runner, suite_pace());
-	srunner_add_suite(runner, suite_executions());
-	srunner_add_suite(runner, suite_resources());
-	srunner_add_suite(runner, suite_hierarchy());
-	srunner_add_suite(runner, suite_pairs());
-	srunner_add_suite(runner, suite_partition());
-	srunner_add_suite(runner, suite_phases());
-	srunner_add_suite(runner, suite_rolling());
-	srunner_add_suite(runner, suite_suggest());
-	srunner_add_suite(runner, suite_viewer());
-	srunner_add_suite(runner, suite_client());
-	srunner_add_suite(runner, suite_producer());
-	srunner_add_suite(runner, suite_publish());
-	srunner_add_suite(runner, suite_kernel_source());
-	srunner_add_suite(runner, suite_walk());
-	srunner_add_suite(runner, suite_figure());
-	srunner_add_suite(runner, suite_sink());
-	srunner_add_suite(runner, suite_csv());
-	srunner_add_suite(runner, suite_limit());
-	srunner_add_suite(runner, suite_trigger());
-	srunner_add_suite(runner, suite_medians());
-	srunner_add_suite(runner, suite_align());
-	srunner_add_suite(runner, suite_actions());
-	srunner_add_suite(runner, suite_auto_limit());
-	srunner_add_suite(runner, suite_metrics());
-	srunner_add_suite(runner, suite_captures());
-	srunner_add_suite(runner, suite_control());
-	srunner_add_suite(runner, suite_url());
-	srunner_add_suite(runner, suite_session());
-	srunner_add_suite(runner, suite_session_walk());
-	srunner_add_suite(runner, suite_turn());
-	srunner_add_suite(runner, suite_codec());
-	srunner_add_suite(runner, suite_hash());
-	srunner_add_suite(runner, suite_text_table());
-	srunner_add_suite(runner, suite_coverage());
-	srunner_add_suite(runner, suite_format());
-	srunner_add_suite(runner, suite_snapshot());
-	srunner_add_suite(runner, suite_rollup());
-	srunner_add_suite(runner, suite_view());
-	srunner_add_suite(runner, suite_view_rows());
-	srunner_add_suite(runner, suite_options());
-	srunner_add_suite(runner, suite_robust());
-	srunner_add_suite(runner, suite_clickhouse());
-	srunner_add_suite(runner, suite_server());
-	srunner_add_suite(runner, suite_longer());
-	srunner_add_suite(runner, suite_commands());
-	srunner_add_suite(runner, suite_due());
-	srunner_add_suite(runner, suite_follow());
-	srunner_add_suite(runner, suite_keep());
-	srunner_add_suite(runner, suite_schema());
-	srunner_add_suite(runner, suite_ranges());
-	srunner_add_suite(runner, suite_sender());
-	srunner_add_suite(runner, suite_symbols());
-	srunner_add_suite(runner, suite_tracks());
-	srunner_add_suite(runner, suite_fleet_rows());
-	srunner_add_suite(runner, suite_store_reader());
-	srunner_add_suite(runner, suite_place());
+	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++) {
+		if (suites[i].has_threads || !only_threads) {
+			srunner_add_suite(runner, suites[i].make());
+		}
+	}
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
