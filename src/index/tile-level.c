@@ -150,7 +150,7 @@ static void level_put_row(struct tile_level *level, const struct tile_row *row)
 		tile_bytes_number(&level->bytes, row->tile - level->tile);
 	}
 	assert(row->tile >= level->tile);
-	tile_bytes_row(&level->bytes, row, level->rows.sums.at + row->at, level_ns_of(level),
+	tile_bytes_row(&level->bytes, row, tile_rows_sums(&level->rows, row), level_ns_of(level),
 		       before);
 	level->tile = row->tile;
 	level->lane = row->lane;

@@ -33,7 +33,7 @@ void tile_rows_drop(struct tile_rows *rows, size_t first)
 
 		*to = *row;
 		to->at = (uint32_t)rows->sums.count;
-		vec_append(&rows->sums, old.sums.at + row->at,
+		vec_append(&rows->sums, tile_rows_sums(&old, row),
 			   (size_t)__builtin_popcount(row->mask));
 	}
 	vec_fini(&old.rows);
@@ -103,7 +103,7 @@ void tile_rows_sort(struct tile_rows *rows, size_t first)
 static void rows_add_sums(const struct tile_rows *rows, const struct tile_row *row, uint16_t *mask,
 			  uint64_t sums[COLUMNS_MAX])
 {
-	const uint64_t *from = rows->sums.at + row->at;
+	const uint64_t *from = tile_rows_sums(rows, row);
 
 	for (uint32_t left = row->mask; left != 0; left &= left - 1) {
 		sums[__builtin_ctz(left)] += *from++;

@@ -44,6 +44,13 @@ struct tile_rows {
 	VEC(uint64_t) sums;
 };
 
+/* The sums of the row, as many as its mask has bits; NULL: it has none. */
+static inline const uint64_t *tile_rows_sums(const struct tile_rows *rows,
+					     const struct tile_row *row)
+{
+	return row->mask != 0 ? rows->sums.at + row->at : NULL;
+}
+
 /* Adds a row with the sums that the mask has in @sums, by column. */
 void tile_rows_add(struct tile_rows *rows, const struct tile_row *row, const uint64_t *sums);
 /* Forgets the first ones. */

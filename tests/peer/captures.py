@@ -533,7 +533,7 @@ def test_control(t):
     relay, into, at = t.relay(), os.path.join(t.scratch, 'captures'), os.path.join(t.scratch, 'control')
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(at)  # of one that is gone
-    options = ['-a', 'count', '-i', '20ms', '--from', 'beginning', '--history', '10s', '--after', '100ms', '--control', at,
+    options = ['-a', 'count', '-i', '20ms', '--from', 'beginning', '--history', '1h', '--after', '100ms', '--control', at,
                '--capture-dir', into]
     live = t.live(*options, relay.live)
     live.wait_for(lambda one: not ask(t, at).stderr.decode().count('refused'))

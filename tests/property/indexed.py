@@ -219,7 +219,9 @@ def ended(sillage, path):
     subprocess.run(['chmod', '-R', 'u+w', copy], check=True)
 
     def head_of(traced):
-        return json.loads(run([sillage, 'index', '--tiles', '1ms', traced.path], traced.cache)[1][0])
+        _, lines, said, _ = run([sillage, 'index', '--tiles', '1ms', traced.path], traced.cache)
+        assert lines, said
+        return json.loads(lines[0])
 
     try:
         end = head_of(Traced(sillage, random.Random(1), copy, scratch, 10**6))['end']
