@@ -286,25 +286,35 @@ def test_joined(t):
         assert peer.ended(end) == 0
 
 
+def other_joined(t, option, trigger, more, number):
+    """Whether the capture has the kernel's part, and then: whether it is explained."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures%s%d-%d' % (option, len(more), number))
+    live = t.live('-a', option[2:] + 's', '-i', '1ms', '--from', 'beginning', option,
+                  'req = service:request_begin; service:request_end; by id; group method', '--trigger', trigger, '--on-trigger',
+                  'capture', *more, '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
+    ends = both_domains(t, live, relay, 'request', 'r')
+    path = captured(live.finish(signal.SIGTERM))[0]['path']
+    has_kernel = os.path.isdir(os.path.join(path, 'kernel'))
+    if has_kernel:
+        said = described(path)
+        assert said['job'] == 'req = service:request_begin; service:request_end; by id', said['job']
+        out = subprocess.run([t.sillage, 'report', path], stdout=subprocess.PIPE, check=True).stdout.decode()
+        assert 'at most for 41.2 ms (id=168)' in out and ', id=169 since' in out, out
+    for end in ends:
+        end.terminate()
+        assert peer.ended(end) == 0
+    return has_kernel
+
+
 def test_joined_others(t):
     """The same of a trigger on a period and on a call: they are what the report explains.  Also without a history: a
-    period's windows are of both traces as one then, too."""
+    period's windows are of both traces as one then, too.  Those of a call are of the program's trace alone: where the kernel's
+    session came later than the capture, it is not in it."""
     period = 'periods.by_name[name="req method=PUT"].time.max > 30ms'
     for option, trigger, more in (('--period', period, ['--history', '10s']), ('--period', period, []),
                                   ('--call', 'calls.by_name[name="req PUT"].time.max > 30ms', [])):
-        relay, into = t.relay(), os.path.join(t.scratch, 'captures%s%d' % (option, len(more)))
-        live = t.live('-a', option[2:] + 's', '-i', '1ms', '--from', 'beginning', option,
-                      'req = service:request_begin; service:request_end; by id; group method', '--trigger', trigger, '--on-trigger',
-                      'capture', *more, '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
-        ends = both_domains(t, live, relay, 'request', 'r')
-        made = captured(live.finish(signal.SIGTERM))
-        said = described(made[0]['path'])
-        assert said['job'] == 'req = service:request_begin; service:request_end; by id', said['job']
-        out = subprocess.run([t.sillage, 'report', made[0]['path']], stdout=subprocess.PIPE, check=True).stdout.decode()
-        assert 'at most for 41.2 ms (id=168)' in out and ', id=169 since' in out, out
-        for end in ends:
-            end.terminate()
-            assert peer.ended(end) == 0
+        tries = 10 if option == '--call' else 1
+        assert any(other_joined(t, option, trigger, more, number) for number in range(tries)), (option, more)
 
 
 def test_measured(t):
